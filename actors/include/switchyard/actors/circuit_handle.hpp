@@ -1,0 +1,39 @@
+#pragma once
+
+#include "switchyard/actors/interfaces.hpp"
+#include "switchyard/engine/circuit_cell.hpp"
+#include "switchyard/engine/settings.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace switchyard {
+
+/// A circuit as callers hold it: its cell, and the address of its breaker of the moment, which the directory
+/// replaces when a breaker dies [C14]. Thread-safe.
+class circuit_handle {
+public:
+  circuit_handle(circuit_id id, const circuit_settings& s)
+    : settings_(s), cell_(std::make_shared<circuit_cell>(std::move(id), s.window.has_value())) {}
+
+  const circuit_settings& settings() const noexcept { return settings_; }
+  circuit_cell& cell() const noexcept { return *cell_; }
+  const std::shared_ptr<circuit_cell>& shared_cell() const noexcept { return cell_; }
+
+  /// The breaker of the moment; null before the directory has started it and after shutdown.
+  breaker_actor breaker() const {
+    const auto current = breaker_.load(std::memory_order_acquire);
+    return current ? *current : breaker_actor{};
+  }
+  void set_breaker(breaker_actor b) {
+    breaker_.store(b ? std::make_shared<const breaker_actor>(std::move(b)) : nullptr, std::memory_order_release);
+  }
+
+private:
+  circuit_settings settings_;
+  std::shared_ptr<circuit_cell> cell_;
+  std::atomic<std::shared_ptr<const breaker_actor>> breaker_;
+};
+
+} // namespace switchyard

@@ -1,0 +1,121 @@
+#pragma once
+
+// The messages of Switchyard's actors: plain values, without CAF. Messages stay within the process; large parts travel as
+// shared, immutable objects. Who sends them to whom stands in interfaces.hpp.
+
+#include "switchyard/actors/provider.hpp"
+#include "switchyard/actors/request_result.hpp"
+#include "switchyard/actors/stores.hpp"
+#include "switchyard/engine/circuit.hpp"
+#include "switchyard/engine/circuit_cell.hpp"
+#include "switchyard/engine/health_window.hpp"
+#include "switchyard/engine/idempotency_ledger.hpp"
+#include "switchyard/engine/telemetry.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchyard {
+
+/// Something that a handler did.
+struct done {
+  bool ok = true;
+};
+
+struct probe_request {};
+struct drain_reports {};
+struct overflow_report {
+  outcome_report report;
+};
+struct set_circuit_mode {
+  circuit_mode mode = circuit_mode::automatic;
+};
+struct reset_circuit {};
+struct describe_circuit {};
+struct breaker_tick {
+  std::uint64_t number = 0;
+};
+
+/// A circuit as the admin plane shows it.
+struct circuit_description {
+  circuit_id id;
+  circuit_snapshot figures{};
+  time_point now{};     ///< when it was taken, to turn time points into wall time
+};
+
+struct list_circuits {};
+struct change_circuit {
+  std::string id; ///< empty: all circuits
+  std::optional<circuit_mode> mode;
+  bool reset = false;
+};
+
+/// Scored attempts, by provider and by circuit.
+struct scored_attempt {
+  std::string provider;
+  std::string circuit;
+  health_sample sample;
+};
+struct health_batch {
+  std::shared_ptr<const std::vector<scored_attempt>> attempts;
+};
+struct describe_health {};
+struct provider_health {
+  std::string provider;
+  health_figures figures;
+};
+
+struct drain_telemetry {
+  bool by_timer = false;
+};
+struct flush_telemetry {};
+struct query_telemetry {
+  telemetry_query query;
+};
+struct telemetry_answer {
+  std::shared_ptr<const std::vector<telemetry_row>> rows; ///< null when the log failed
+  std::string problem;
+};
+
+/// The shard's word on a key. Sent as the answer to a reservation and once more to a joiner.
+struct key_answer {
+  flow_input::key_verdict verdict;
+  waiter_id waiter = 0;
+  owner_token token = 0;                          ///< of a lead
+  std::shared_ptr<const request_result> result;   ///< of an answered one
+};
+struct reserve_key {
+  std::shared_ptr<const reserve_request> request;
+  std::string operation; ///< for the result of a replay
+};
+struct leave_key {
+  std::string scope;
+  waiter_id waiter = 0;
+};
+struct settle_key {
+  std::string scope;
+  owner_token token = 0;
+  std::shared_ptr<const stored_answer> answer;  ///< to be stored; null after a failure
+  std::shared_ptr<const request_result> result; ///< for the joiners
+};
+struct key_settled {
+  bool stored = true;
+};
+struct count_keys {};
+
+struct begin_request {};
+struct attempt_ended {
+  std::uint64_t attempt = 0; ///< number of the attempt, so that a late one is known
+  std::shared_ptr<provider_result> result;
+};
+struct request_tick {
+  std::uint64_t number = 0;
+};
+struct cancel_request {
+  bool force = false;
+};
+
+} // namespace switchyard

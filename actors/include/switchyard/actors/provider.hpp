@@ -1,0 +1,72 @@
+#pragma once
+
+// What the request actors need of a provider: one asynchronous attempt. The HTTP client of adapters/http is one
+// implementation; a program may bring its own.
+
+#include "switchyard/engine/failure.hpp"
+#include "switchyard/engine/header_list.hpp"
+#include "switchyard/engine/telemetry.hpp"
+#include "switchyard/engine/time.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace switchyard {
+
+/// One attempt to send.
+struct provider_request {
+  std::string path; ///< below the provider's base URL, e.g. "/chat/completions"
+  std::string model;
+  std::shared_ptr<const std::string> body; ///< with the provider's model in it; never null
+  std::shared_ptr<const header_list> headers; ///< end-to-end fields to pass on; may be null
+  bool stream = false;
+};
+
+/// What an attempt came to.
+struct provider_result {
+  std::optional<transport_error> error; ///< absent: there is a whole HTTP answer
+  std::string error_detail;             ///< for a person; no secret, no address of the caller; may be empty
+  bool sent = false;                    ///< bytes of the request were written [R6, R7]
+  bool responded = false;               ///< at least one byte of an answer came [F2]
+  int status = 0;
+  header_list headers; ///< of the answer, hop-by-hop fields and Set-Cookie removed
+  std::string body;
+  /// What the provider says of its answer; the classifier's verdict, by default from status and body.
+  std::optional<failure_class> failure;
+  token_usage tokens;
+};
+
+/// Is told what an attempt came to, exactly once, unless the attempt was cancelled. Called on the provider's own thread
+/// (the I/O thread that ran the attempt), never from within `provider::start`.
+class attempt_listener {
+public:
+  virtual ~attempt_listener() = default;
+  virtual void on_attempt_done(provider_result&& result) noexcept = 0;
+};
+
+/// An attempt under way. Destroying the handle does not cancel.
+class attempt_handle {
+public:
+  virtual ~attempt_handle() = default;
+
+  /// Ends the attempt on the wire: the connection is closed and its slot given back [F3]. When called on the thread
+  /// that would call the listener, the listener is not called any more; from another thread one call may already
+  /// be on its way. Idempotent, thread-safe.
+  virtual void cancel() noexcept = 0;
+
+  /// Whether a byte of an answer has come [F2]. Thread-safe.
+  virtual bool responded() const noexcept = 0;
+};
+
+/// A provider. Thread-safe.
+class provider {
+public:
+  virtual ~provider() = default;
+
+  /// Starts one attempt; never blocks. The listener is kept until it was called or the attempt was cancelled.
+  virtual std::shared_ptr<attempt_handle> start(provider_request request, std::shared_ptr<attempt_listener> listener) = 0;
+};
+
+} // namespace switchyard

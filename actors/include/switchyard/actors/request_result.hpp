@@ -1,0 +1,50 @@
+#pragma once
+
+#include "switchyard/engine/error_code.hpp"
+#include "switchyard/engine/header_list.hpp"
+#include "switchyard/engine/request_flow.hpp"
+#include "switchyard/engine/time.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchyard {
+
+/// Who served a request.
+struct served_by {
+  std::string route, provider, model, region;
+};
+
+/// How a request ended. A joiner of an idempotency key shares the leader's `payload`.
+struct request_result {
+  enum class kind : std::uint8_t {
+    answer,         ///< a success
+    provider_error, ///< an HTTP error of the provider, unchanged
+    own_error,      ///< one of Switchyard's own: `code`
+  } what = kind::own_error;
+
+  /// Of an answer or a provider's error.
+  struct payload {
+    int status = 0;
+    header_list headers;
+    std::string body;
+  };
+  std::shared_ptr<const payload> content; ///< null for an own error
+
+  errc code = errc::internal;         ///< of an own error; upstream_error with a provider's error
+  std::string message;                ///< of an own error, for a person
+  bool all_refused = false;           ///< see http_status
+  std::optional<duration> retry_after;
+  std::vector<trail_entry> trail;     ///< every failed attempt and refusal, in order [B4]
+  served_by served;                   ///< empty for an own error
+  std::uint32_t attempts = 0;         ///< sent upstream for this request [R5]
+  std::uint32_t fallbacks = 0;
+  bool replayed = false;              ///< a stored answer, or a leader's
+
+  bool ok() const noexcept { return what == kind::answer; }
+};
+
+} // namespace switchyard

@@ -1,0 +1,115 @@
+#pragma once
+
+// Executes a request flow's actions. A runner belongs to one owner at a time: the caller's executor, as long as nobody
+// has to be asked, then a request actor. Both feed it and do what it asks for.
+
+#include "switchyard/actors/request_result.hpp"
+#include "switchyard/actors/services.hpp"
+#include "switchyard/actors/interfaces.hpp"
+#include "switchyard/actors/telemetry.hpp"
+#include "switchyard/actors/topology.hpp"
+#include "switchyard/engine/request_flow.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace switchyard {
+
+/// The idempotency key of a request.
+struct request_key {
+  std::string scope; ///< idempotency_scope::str()
+  payload_fingerprint fingerprint{};
+  duration ttl{};
+  idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+};
+
+/// A request to run.
+struct request_spec {
+  std::shared_ptr<const topology> where; ///< what `flow.chain` points into
+  flow_request flow;
+  std::string path; ///< below the provider's base URL
+  /// The body for a provider's model; called for each attempt.
+  std::function<std::shared_ptr<const std::string>(std::string_view model)> body_for;
+  std::shared_ptr<const header_list> headers; ///< to pass on; may be null
+  bool stream = false;
+  std::optional<request_key> key;
+};
+
+/// Receives the result, once, on the owner's thread.
+using request_callback = std::function<void(std::shared_ptr<const request_result>)>;
+
+/// What all requests share.
+struct request_environment {
+  caf::actor_system* system = nullptr;
+  std::shared_ptr<const services> shared;
+  std::shared_ptr<telemetry_queue> telemetry;
+  telemetry_writer_actor writer;
+  std::vector<idempotency_actor> shards; ///< empty: keys are refused with store_unavailable
+};
+
+/// What the owner has to ask for on the runner's behalf, then feed the answer.
+namespace runner_wish {
+struct breaker {
+  std::shared_ptr<circuit_handle> circuit;
+}; ///< feed breaker_verdict
+struct reserve {}; ///< send `reservation()` to `shard()`, feed key_answered
+struct settle {
+  bool success = false;
+}; ///< send `settlement()` to `shard()`, feed key_settled
+} // namespace runner_wish
+using runner_request = std::variant<std::monostate, runner_wish::breaker, runner_wish::reserve, runner_wish::settle>;
+
+/// Gives the listener for an attempt's end.
+using listener_factory = std::function<std::shared_ptr<attempt_listener>()>;
+
+class request_runner {
+public:
+  request_runner(request_spec spec, std::shared_ptr<const request_environment> environment, request_callback on_done,
+                 time_point now);
+  request_runner(const request_runner&) = delete;
+  request_runner& operator=(const request_runner&) = delete;
+  ~request_runner();
+
+  /// Feeds one input and executes what follows. Not reentrant.
+  runner_request feed(const flow_event& input, time_point now, const listener_factory& listener);
+
+  /// The running attempt has ended.
+  runner_request attempt_done(provider_result&& result, time_point now, const listener_factory& listener);
+
+  /// The shard has answered.
+  runner_request key_answered(const key_answer& answer, time_point now, const listener_factory& listener);
+
+  /// The timer has come; takes from the attempt whether bytes have come.
+  runner_request timer(time_point now, const listener_factory& listener);
+
+  std::optional<time_point> wake_at() const noexcept { return flow_.wake_at(); }
+  bool done() const noexcept { return flow_.done(); }
+
+  const idempotency_actor& shard() const;
+  reserve_key reservation(waiter_id waiter);
+  settle_key settlement(bool success) const;
+
+private:
+  void start_attempt(const route_target& target, const listener_factory& listener);
+  void finish(const flow_action::finish& f);
+  std::shared_ptr<request_result> make_result(const flow_action::finish& f) const;
+  std::string message_for(errc code) const;
+  void write_telemetry();
+
+  request_spec spec_;
+  std::shared_ptr<const request_environment> environment_;
+  request_callback on_done_;
+  request_flow flow_;
+  std::shared_ptr<attempt_handle> attempt_;
+  std::shared_ptr<const request_result::payload> content_;      ///< of the last attempt with an HTTP answer
+  std::shared_ptr<const request_result> joined_;     ///< from the shard
+  waiter_id waiter_ = 0;
+  owner_token token_ = 0;
+};
+
+} // namespace switchyard

@@ -1,0 +1,79 @@
+#pragma once
+
+// What the actors need of a disk. The RocksDB adapter implements both; a program may bring its own.
+
+#include "switchyard/engine/idempotency_ledger.hpp"
+#include "switchyard/engine/telemetry.hpp"
+#include "switchyard/engine/time.hpp"
+
+#include <boost/system/result.hpp>
+#include <boost/throw_exception.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace switchyard {
+
+/// Why a store could not do what was asked.
+struct store_error {
+  enum class kind : std::uint8_t { io, full, corrupt, locked, closed } what = kind::io;
+  std::string message; ///< for a person: what and where; no key, no content
+};
+
+/// Lets `boost::system::result<T, store_error>::value()` throw what the error says, as a std::runtime_error.
+[[noreturn]] inline void throw_exception_from_error(const store_error& e, const boost::source_location& where) {
+  boost::throw_with_location(std::runtime_error(e.message), where);
+}
+
+template <class T>
+using store_result = boost::system::result<T, store_error>;
+
+/// Which rows are wanted; every absent field matches all.
+struct telemetry_query {
+  std::optional<wall_time> since, until; ///< by the row's time, since <= time < until
+  std::string provider;                  ///< rows of this provider; empty: all
+  std::string request_id;                ///< rows of this request; empty: all
+  std::size_t limit = 100;               ///< at most so many rows, 1..10000
+};
+
+/// A row with the id of its request.
+struct telemetry_row {
+  std::string request_id;
+  std::variant<request_row, attempt_row> row;
+};
+
+/// The telemetry log. `append` is called by one thread at a time; `query` and `scan` by any. All may block.
+class telemetry_log {
+public:
+  virtual ~telemetry_log() = default;
+
+  /// Writes all of the records or none.
+  virtual store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records) = 0;
+
+  /// Rows, newest first.
+  virtual store_result<std::vector<telemetry_row>> query(const telemetry_query& q) = 0;
+
+  /// Every record whose request began at or after `since`, oldest first, for rebuilding read models [H5].
+  virtual store_result<void> scan(wall_time since, const std::function<void(const telemetry_record&)>& each) = 0;
+};
+
+/// Stored answers of idempotency keys. Thread-safe; may block.
+class answer_store {
+public:
+  virtual ~answer_store() = default;
+
+  /// The answer stored for a scope, expired or not; null when there is none.
+  virtual store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) = 0;
+
+  /// Stores an answer; durable as configured [I11] when it returns.
+  virtual store_result<void> put(const std::string& scope, const stored_answer& answer) = 0;
+};
+
+} // namespace switchyard

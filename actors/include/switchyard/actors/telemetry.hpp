@@ -1,0 +1,52 @@
+#pragma once
+
+#include "switchyard/actors/interfaces.hpp"
+#include "switchyard/actors/services.hpp"
+#include "switchyard/actors/stores.hpp"
+
+#include <boost/lockfree/queue.hpp>
+#include <caf/actor_system.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace switchyard {
+
+/// The bounded queue in front of the log. `push` is lock-free and never waits: a full queue drops the record and
+/// counts it [H7]. Thread-safe.
+class telemetry_queue {
+public:
+  static constexpr std::size_t capacity = 16384;
+
+  telemetry_queue() = default;
+  ~telemetry_queue();
+  telemetry_queue(const telemetry_queue&) = delete;
+  telemetry_queue& operator=(const telemetry_queue&) = delete;
+
+  /// Adds a record. Returns whether the writer must be woken.
+  bool push(std::unique_ptr<const telemetry_record> record);
+
+  /// The writer only: takes the next record, null when empty.
+  std::unique_ptr<const telemetry_record> pop();
+  /// The writer only: from here on `push` asks for a wake-up again.
+  void rearm() noexcept { awake_.exchange(false, std::memory_order_acq_rel); }
+  /// Records dropped since the last call.
+  std::uint64_t take_dropped() noexcept { return dropped_.exchange(0, std::memory_order_relaxed); }
+
+private:
+  boost::lockfree::queue<const telemetry_record*, boost::lockfree::capacity<capacity>> queue_;
+  std::atomic<bool> awake_{false};
+  std::atomic<std::uint64_t> dropped_{0};
+};
+
+/// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread of
+/// its own; false only under a test coordinator.
+telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::shared_ptr<telemetry_queue> queue,
+                                              std::shared_ptr<telemetry_log> log, health_actor health,
+                                              std::shared_ptr<const services> services, bool detached = true);
+
+/// Starts the reader; `log` may be null.
+telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log, bool detached = true);
+
+} // namespace switchyard

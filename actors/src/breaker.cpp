@@ -1,0 +1,193 @@
+#include "switchyard/actors/breaker.hpp"
+
+#include "switchyard/engine/circuit.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace switchyard {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Successes of a window wait at most so long to be counted when nothing else wakes the breaker.
+constexpr milliseconds lazy_interval{200};
+
+struct breaker_state {
+  static inline const char* name = "switchyard.breaker";
+
+  breaker_actor::stateful_pointer<breaker_state> self = nullptr;
+  std::shared_ptr<circuit_handle> handle;
+  std::shared_ptr<const services> shared;
+  std::optional<circuit> own;
+  std::optional<time_point> timer_at;
+  std::uint64_t timer = 0;
+  std::uint32_t counted = 0; ///< reports since the lazy timer last fired
+  bool lazy = false;
+  std::optional<time_point> lazy_until;
+
+  circuit_cell& cell() const { return handle->cell(); }
+  time_point now() const { return self->clock().now(); }
+
+  // Counts what waits, in order.
+  void drain(time_point at) {
+    cell().begin_drain();
+    while (const auto report = cell().pop()) {
+      own->report(*report, std::max(at, report->at));
+      ++counted;
+    }
+    own->advance(at);
+  }
+
+  // What every handler ends with: the view, then who else wants to know, then the timers.
+  void publish(time_point at) {
+    const auto transitions = own->take_transitions();
+    cell().publish(*own, at);
+    for (const auto& t : transitions)
+      announce(t, at);
+    if (handle->settings().window && counted > 0)
+      announce_rates(at);
+    if (cell().unfinished())
+      self->send(self, drain_reports{});
+    set_timer(at);
+  }
+
+  void announce(const circuit_transition& t, time_point at) const {
+    const auto& id = cell().parts();
+    std::optional<duration> wait;
+    if (const auto next = own->next_probe_at(); next && t.to == circuit_state::open)
+      wait = *next - at;
+    shared->emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
+                                     shared->wall_clock() + (t.at - at), wait});
+  }
+
+  void announce_rates(time_point at) const {
+    const auto& id = cell().parts();
+    const auto figures = own->snapshot(at);
+    shared->emit(circuit_rates_event{cell().id(), id.provider, id.model, id.region, figures.failure_rate,
+                                     figures.slow_call_rate});
+  }
+
+  void announce_mode() const {
+    const auto& id = cell().parts();
+    shared->emit(circuit_mode_event{cell().id(), id.provider, id.model, id.region, own->mode(), own->state(),
+                                    shared->wall_clock()});
+  }
+
+  // One timer for all: the circuit's own, and the lazy drain of a window while reports keep coming.
+  void set_timer(time_point at) {
+    if (counted > 0 && handle->settings().window && !lazy) {
+      lazy = true;
+      cell().set_lazy(true);
+      lazy_until = at + lazy_interval;
+    }
+    auto next = own->next_timer();
+    if (lazy_until && (!next || *lazy_until < *next))
+      next = lazy_until;
+    if (!next || (timer_at && *timer_at <= *next))
+      return;
+    timer_at = next;
+    self->delayed_send(self, std::max(*next - at, duration::zero()), breaker_tick{++timer});
+  }
+
+  void tick(std::uint64_t number) {
+    if (number != timer)
+      return;
+    const auto at = now();
+    timer_at.reset();
+    drain(at);
+    if (lazy_until && at >= *lazy_until) {
+      lazy_until = at + lazy_interval;
+      if (counted == 0) { // quiet: the next report wakes us again
+        lazy = false;
+        lazy_until.reset();
+        cell().set_lazy(false);
+        drain(at);
+      }
+    }
+    publish(at);
+    counted = 0;
+  }
+
+  admission_verdict probe() {
+    const auto at = now();
+    drain(at);
+    const auto verdict = own->ask(at);
+    publish(at);
+    return verdict;
+  }
+
+  void overflow(const outcome_report& report) {
+    const auto at = now();
+    drain(at);
+    own->report(report, std::max(at, report.at));
+    ++counted;
+    cell().overflow_counted();
+    publish(at);
+  }
+
+  done set_mode(circuit_mode mode) {
+    const auto at = now();
+    drain(at);
+    own->set_mode(mode);
+    publish(at);
+    announce_mode();
+    return {};
+  }
+
+  done reset() {
+    const auto at = now();
+    drain(at);
+    own->reset(at);
+    publish(at);
+    return {};
+  }
+
+  circuit_description describe() {
+    const auto at = now();
+    drain(at);
+    publish(at);
+    return {cell().parts(), own->snapshot(at), at};
+  }
+};
+
+breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<breaker_state> self,
+                                              std::shared_ptr<circuit_handle> handle,
+                                              std::shared_ptr<const services> shared, circuit_mode mode) {
+  auto& s = self->state;
+  s.self = self;
+  s.handle = std::move(handle);
+  s.shared = std::move(shared);
+  s.cell().take_over();
+  s.own.emplace(s.handle->settings(), s.shared->random(), s.cell().generation() + 1);
+  s.own->set_mode(mode);
+  s.drain(s.now());
+  s.publish(s.now());
+  return {
+    [&s](const probe_request&) { return s.probe(); },
+    [&s](const drain_reports&) {
+      const auto at = s.now();
+      s.drain(at);
+      s.publish(at);
+    },
+    [&s](const overflow_report& r) { s.overflow(r.report); },
+    [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },
+    [&s](const reset_circuit&) { return s.reset(); },
+    [&s](const describe_circuit&) { return s.describe(); },
+    [&s](const breaker_tick& t) { s.tick(t.number); },
+  };
+}
+
+} // namespace
+
+breaker_actor spawn_breaker(caf::actor_system& system, std::shared_ptr<circuit_handle> handle,
+                            std::shared_ptr<const services> shared, circuit_mode mode) {
+  return system.spawn(breaker_behavior, std::move(handle), std::move(shared), mode);
+}
+
+} // namespace switchyard

@@ -1,0 +1,75 @@
+#include "switchyard/actors/health.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <utility>
+
+namespace switchyard {
+
+void append_scored(const telemetry_record& record, std::vector<scored_attempt>& to) {
+  for (const auto& attempt : record.attempts) {
+    if (attempt.failure && !traits(*attempt.failure).counts_in_health)
+      continue;
+    health_sample sample;
+    sample.at = attempt.time + attempt.latency;
+    sample.success = attempt.success;
+    sample.latency = attempt.latency;
+    to.push_back({attempt.provider, attempt.circuit, sample});
+  }
+}
+
+namespace {
+
+using figures_list = std::vector<provider_health>;
+
+struct health_state {
+  static inline const char* name = "switchyard.health";
+
+  health_settings settings;
+  std::shared_ptr<const services> shared;
+  std::map<std::string, health_window, std::less<>> providers;
+
+  void add(const std::vector<scored_attempt>& attempts) {
+    const auto now = shared->wall_clock();
+    for (const auto& a : attempts) {
+      auto found = providers.find(a.provider);
+      if (found == providers.end())
+        found = providers.emplace(a.provider, health_window{settings}).first;
+      found->second.add(a.sample, now);
+    }
+    for (const auto& [provider, window] : providers)
+      shared->emit(health_event{provider, window.figures(now).score});
+  }
+
+  figures_list describe() const {
+    figures_list all;
+    const auto now = shared->wall_clock();
+    for (const auto& [provider, window] : providers)
+      all.push_back({provider, window.figures(now)});
+    return all;
+  }
+};
+
+health_actor::behavior_type health_behavior(health_actor::stateful_pointer<health_state> self, health_settings settings,
+                                            std::shared_ptr<const std::vector<scored_attempt>> history,
+                                            std::shared_ptr<const services> shared) {
+  auto& s = self->state;
+  s.settings = settings;
+  s.shared = std::move(shared);
+  s.add(*history);
+  return {
+    [&s](const health_batch& batch) { s.add(*batch.attempts); },
+    [&s](const describe_health&) { return s.describe(); },
+  };
+}
+
+} // namespace
+
+health_actor spawn_health(caf::actor_system& system, const health_settings& settings, std::vector<scored_attempt> history,
+                          std::shared_ptr<const services> shared) {
+  return system.spawn(health_behavior, settings,
+                      std::make_shared<const std::vector<scored_attempt>>(std::move(history)), std::move(shared));
+}
+
+} // namespace switchyard

@@ -1,0 +1,230 @@
+#include "switchyard/actors/request_runner.hpp"
+
+#include "switchyard/actors/idempotency.hpp"
+#include "switchyard/engine/backoff.hpp"
+
+#include <caf/send.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <type_traits>
+#include <utility>
+
+namespace switchyard {
+
+namespace {
+
+template <class>
+constexpr bool always_false = false;
+
+} // namespace
+
+request_runner::request_runner(request_spec spec, std::shared_ptr<const request_environment> environment,
+                               request_callback on_done, time_point now)
+  : spec_(std::move(spec)),
+    environment_(std::move(environment)),
+    on_done_(std::move(on_done)),
+    flow_(std::move(spec_.flow), now, environment_->shared->wall_clock(), environment_->shared->events) {}
+
+// A runner that goes before its request is done, because its actor was killed, gives back what it holds [C16] and
+// still answers.
+request_runner::~request_runner() {
+  if (flow_.done())
+    return;
+  feed(flow_input::cancel{true}, flow_.last_step_at(), nullptr);
+  if (attempt_)
+    attempt_->cancel();
+  if (on_done_)
+    on_done_(make_result({.what = flow_action::finish::kind::own_error, .code = errc::internal, .retry_after = {}}));
+}
+
+runner_request request_runner::feed(const flow_event& input, time_point now, const listener_factory& listener) {
+  runner_request wish;
+  for (const auto& action : flow_.step(input, now)) {
+    std::visit(
+      [&](const auto& a) {
+        using action_type = std::decay_t<decltype(a)>;
+        if constexpr (std::is_same_v<action_type, flow_action::reserve_key>) {
+          wish = runner_wish::reserve{};
+        } else if constexpr (std::is_same_v<action_type, flow_action::settle_key>) {
+          wish = runner_wish::settle{a.success};
+        } else if constexpr (std::is_same_v<action_type, flow_action::ask_breaker>) {
+          wish = runner_wish::breaker{spec_.where->circuits[a.target->index]};
+        } else if constexpr (std::is_same_v<action_type, flow_action::leave_key>) {
+          caf::anon_send(shard(), leave_key{spec_.key->scope, waiter_});
+        } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
+          if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
+            caf::anon_send(breaker, drain_reports{});
+        } else if constexpr (std::is_same_v<action_type, flow_action::send_report>) {
+          if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
+            caf::anon_send(breaker, overflow_report{a.report});
+        } else if constexpr (std::is_same_v<action_type, flow_action::start_attempt>) {
+          start_attempt(*a.target, listener);
+        } else if constexpr (std::is_same_v<action_type, flow_action::stop_attempt>) {
+          if (auto attempt = std::exchange(attempt_, nullptr))
+            attempt->cancel();
+        } else if constexpr (std::is_same_v<action_type, flow_action::finish>) {
+          finish(a);
+        } else {
+          static_assert(always_false<action_type>);
+        }
+      },
+      action);
+  }
+  return wish;
+}
+
+runner_request request_runner::attempt_done(provider_result&& result, time_point now, const listener_factory& listener) {
+  attempt_ = nullptr;
+  flow_input::attempt_done in;
+  in.error = result.error;
+  in.sent = result.sent;
+  in.tokens = result.tokens;
+  in.failure = result.error ? std::optional{classify(*result.error)} : result.failure;
+  if (!result.error) {
+    in.status = result.status;
+    if (in.failure) {
+      const auto value = [&](std::string_view name) { return result.headers.find(name).value_or(std::string_view{}); };
+      in.retry_after = parse_retry_after(value("Retry-After"), value("retry-after-ms"), environment_->shared->wall_clock());
+    }
+    content_ = std::make_shared<request_result::payload>(
+      request_result::payload{result.status, std::move(result.headers), std::move(result.body)});
+  }
+  return feed(in, now, listener);
+}
+
+runner_request request_runner::key_answered(const key_answer& answer, time_point now, const listener_factory& listener) {
+  using kind = flow_input::key_verdict::kind;
+  if (answer.verdict.what == kind::lead)
+    token_ = answer.token;
+  else if (answer.verdict.what == kind::answered)
+    joined_ = answer.result;
+  return feed(answer.verdict, now, listener);
+}
+
+runner_request request_runner::timer(time_point now, const listener_factory& listener) {
+  return feed(flow_input::timer{attempt_ && attempt_->responded()}, now, listener);
+}
+
+const idempotency_actor& request_runner::shard() const {
+  return shard_of(environment_->shards, spec_.key->scope);
+}
+
+reserve_key request_runner::reservation(waiter_id waiter) {
+  waiter_ = waiter;
+  auto request = std::make_shared<reserve_request>();
+  request->scope = spec_.key->scope;
+  request->fingerprint = spec_.key->fingerprint;
+  request->waiter = waiter;
+  request->stream = spec_.stream;
+  request->concurrent = spec_.key->concurrent;
+  return {std::move(request), flow_.request().operation};
+}
+
+settle_key request_runner::settlement(bool success) const {
+  settle_key message{spec_.key->scope, token_, nullptr, nullptr};
+  if (!success || spec_.stream || !content_) {
+    message.result = make_result(flow_.result());
+    return message;
+  }
+  auto answer = std::make_shared<stored_answer>();
+  answer->fingerprint = spec_.key->fingerprint;
+  answer->status = content_->status;
+  answer->content_type = content_->headers.find("Content-Type").value_or("application/json");
+  answer->body = content_->body;
+  answer->stored_at = environment_->shared->wall_clock();
+  answer->ttl = spec_.key->ttl;
+  message.answer = std::move(answer);
+  return message;
+}
+
+void request_runner::start_attempt(const route_target& target, const listener_factory& listener) {
+  provider_request request;
+  request.path = spec_.path;
+  request.model = target.model;
+  request.body = spec_.body_for(target.model);
+  request.headers = spec_.headers;
+  request.stream = spec_.stream;
+  attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
+}
+
+void request_runner::finish(const flow_action::finish& f) {
+  std::shared_ptr<const request_result> result;
+  if (f.what == flow_action::finish::kind::joined_answer && joined_)
+    result = joined_;
+  else
+    result = make_result(f);
+  write_telemetry();
+  if (auto on_done = std::exchange(on_done_, nullptr))
+    on_done(std::move(result));
+}
+
+std::shared_ptr<request_result> request_runner::make_result(const flow_action::finish& f) const {
+  using kind = flow_action::finish::kind;
+  auto result = std::make_shared<request_result>();
+  result->retry_after = f.retry_after;
+  result->trail = flow_.trail();
+  result->attempts = flow_.attempts();
+  result->fallbacks = flow_.fallbacks();
+  result->all_refused = flow_.all_refused_or_limited();
+  if (f.what == kind::own_error || !content_) {
+    result->what = request_result::kind::own_error;
+    result->code = f.code;
+    result->message = message_for(f.code);
+    return result;
+  }
+  result->what = f.what == kind::answer ? request_result::kind::answer : request_result::kind::provider_error;
+  result->code = f.code;
+  result->content = content_;
+  if (const auto* target = flow_.last_target())
+    result->served = {target->route, target->provider, target->model, target->region};
+  return result;
+}
+
+std::string request_runner::message_for(errc code) const {
+  const auto& route = flow_.request().requested_route;
+  const auto last = flow_.trail().empty() ? std::string{} : ": " + flow_.trail().back().message;
+  switch (code) {
+  case errc::circuit_open:
+    return "route " + route + " is not called" + last;
+  case errc::overloaded:
+    return "route " + route + " is busy" + last;
+  case errc::upstream_connection:
+    return "the provider of route " + route + " could not be reached" + last;
+  case errc::upstream_timeout:
+    return "the provider of route " + route + " did not answer in time" + last;
+  case errc::upstream_invalid:
+    return "the provider of route " + route + " gave no usable answer" + last;
+  case errc::misconfigured:
+    return "route " + route + " is misconfigured" + last;
+  case errc::deadline_exceeded:
+    return "the deadline of the request ran out";
+  case errc::fallback_exhausted:
+    return "none of the " + std::to_string(flow_.request().chain.size()) + " routes of " + route +
+           " gave an answer; see attempts";
+  case errc::context_length_exceeded:
+    return "the request is estimated at " + std::to_string(flow_.request().estimated_tokens) +
+           " tokens, more than any route of " + route + " takes";
+  case errc::idempotency_key_reused:
+    return "this Idempotency-Key was used with another payload";
+  case errc::idempotency_in_flight:
+    return "a request with this Idempotency-Key is still running";
+  case errc::idempotency_interrupted:
+    return "a request with this Idempotency-Key was interrupted, its outcome is unknown";
+  case errc::store_unavailable:
+    return "the store of idempotency keys is not available";
+  case errc::shutting_down:
+    return "shutting down";
+  default:
+    return std::string{to_string(code)} + last;
+  }
+}
+
+void request_runner::write_telemetry() {
+  auto record = std::make_unique<telemetry_record>(flow_.take_record());
+  environment_->shared->emit(request_event{*record});
+  if (environment_->telemetry && environment_->telemetry->push(std::move(record)) && environment_->writer)
+    caf::anon_send(environment_->writer, drain_telemetry{});
+}
+
+} // namespace switchyard

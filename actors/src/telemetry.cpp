@@ -1,0 +1,171 @@
+#include "switchyard/actors/telemetry.hpp"
+
+#include "switchyard/actors/health.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchyard {
+
+telemetry_queue::~telemetry_queue() {
+  while (pop()) {
+  }
+}
+
+bool telemetry_queue::push(std::unique_ptr<const telemetry_record> record) {
+  if (queue_.bounded_push(record.get()))
+    static_cast<void>(record.release()); // the queue owns it now
+  else
+    dropped_.fetch_add(1 + record->attempts.size(), std::memory_order_relaxed);
+  return !awake_.exchange(true, std::memory_order_acq_rel);
+}
+
+std::unique_ptr<const telemetry_record> telemetry_queue::pop() {
+  const telemetry_record* next = nullptr;
+  queue_.pop(next);
+  return std::unique_ptr<const telemetry_record>{next};
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+constexpr std::size_t batch_limit = 512;
+// While records keep coming the writer looks by itself, so that each batch costs no message.
+constexpr milliseconds drain_interval{20};
+
+struct writer_state {
+  static inline const char* name = "switchyard.telemetry_writer";
+
+  telemetry_writer_actor::stateful_pointer<writer_state> self = nullptr;
+  std::shared_ptr<telemetry_queue> queue;
+  std::shared_ptr<telemetry_log> log;
+  health_actor health;
+  std::shared_ptr<const services> shared;
+  std::vector<std::shared_ptr<const telemetry_record>> batch;
+  bool timer_set = false;
+  bool lost = false; ///< rows since the last flush
+  std::uint64_t lost_since_report = 0;
+  std::string last_problem;
+  std::optional<time_point> reported_at;
+
+  // Writes what is in the queue; whether there was anything.
+  bool drain() {
+    bool any = false;
+    do {
+      batch.clear();
+      while (batch.size() < batch_limit) {
+        auto record = queue->pop();
+        if (!record)
+          break;
+        batch.emplace_back(std::move(record));
+      }
+      if (!batch.empty()) {
+        any = true;
+        write();
+      }
+    } while (batch.size() == batch_limit);
+    batch.clear();
+    if (const auto dropped = queue->take_dropped())
+      report_loss(dropped, "the queue is full");
+    return any;
+  }
+
+  void write() {
+    auto scored = std::make_shared<std::vector<scored_attempt>>();
+    std::uint64_t rows = 0;
+    for (const auto& record : batch) {
+      append_scored(*record, *scored);
+      rows += 1 + record->attempts.size();
+    }
+    if (log)
+      if (const auto written = log->append(batch); !written)
+        report_loss(rows, written.error().message);
+    if (!scored->empty())
+      self->send(health, health_batch{std::move(scored)});
+  }
+
+  // Counted at once, logged once a minute [H7].
+  void report_loss(std::uint64_t rows, const std::string& why) {
+    lost = true;
+    shared->emit(telemetry_dropped_event{rows});
+    lost_since_report += rows;
+    const auto now = self->clock().now();
+    if (reported_at && now - *reported_at < minutes{1})
+      return;
+    reported_at = now;
+    shared->log(log_level::error, "telemetry: " + std::to_string(std::exchange(lost_since_report, 0)) + " rows lost: " + why);
+  }
+
+  void on_drain(bool by_timer) {
+    if (by_timer)
+      timer_set = false;
+    const bool any = drain();
+    if (!any && !timer_set) {
+      queue->rearm();
+      drain(); // what came between the drain and the rearming woke nobody
+      return;
+    }
+    if (!timer_set) {
+      timer_set = true;
+      self->delayed_send(self, drain_interval, drain_telemetry{true});
+    }
+  }
+
+  done on_flush() {
+    drain();
+    return {!std::exchange(lost, false)};
+  }
+};
+
+telemetry_writer_actor::behavior_type writer_behavior(telemetry_writer_actor::stateful_pointer<writer_state> self,
+                                                      std::shared_ptr<telemetry_queue> queue,
+                                                      std::shared_ptr<telemetry_log> log, health_actor health,
+                                                      std::shared_ptr<const services> shared) {
+  auto& s = self->state;
+  s.self = self;
+  s.queue = std::move(queue);
+  s.log = std::move(log);
+  s.health = std::move(health);
+  s.shared = std::move(shared);
+  return {
+    [&s](const drain_telemetry& d) { s.on_drain(d.by_timer); },
+    [&s](const flush_telemetry&) { return s.on_flush(); },
+  };
+}
+
+telemetry_reader_actor::behavior_type reader_behavior(telemetry_reader_actor::pointer, std::shared_ptr<telemetry_log> log) {
+  return {
+    [log](const query_telemetry& q) -> telemetry_answer {
+      if (!log)
+        return {std::make_shared<const std::vector<telemetry_row>>(), {}};
+      auto rows = log->query(q.query);
+      if (!rows)
+        return {nullptr, rows.error().message};
+      return {std::make_shared<const std::vector<telemetry_row>>(std::move(*rows)), {}};
+    },
+  };
+}
+
+} // namespace
+
+telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::shared_ptr<telemetry_queue> queue,
+                                              std::shared_ptr<telemetry_log> log, health_actor health,
+                                              std::shared_ptr<const services> shared, bool detached) {
+  if (detached)
+    return system.spawn<caf::detached>(writer_behavior, std::move(queue), std::move(log), std::move(health), std::move(shared));
+  return system.spawn(writer_behavior, std::move(queue), std::move(log), std::move(health), std::move(shared));
+}
+
+telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log, bool detached) {
+  if (detached)
+    return system.spawn<caf::detached>(reader_behavior, std::move(log));
+  return system.spawn(reader_behavior, std::move(log));
+}
+
+} // namespace switchyard

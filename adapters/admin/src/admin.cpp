@@ -1,0 +1,234 @@
+#include "switchyard/admin/admin.hpp"
+
+#include "event_stream.hpp"
+#include "format.hpp"
+#include "queries.hpp"
+
+#include "switchyard/engine/error_code.hpp"
+#include "switchyard/json/config_to_json.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace switchyard::admin {
+
+namespace {
+
+namespace json = boost::json;
+using exchange_ptr = std::shared_ptr<http::exchange>;
+
+void reply_json(const exchange_ptr& x, int status, const json::object& o) {
+  header_list headers;
+  headers.add("Content-Type", "application/json");
+  headers.add("Cache-Control", "no-store");
+  x->reply(status, headers, json::serialize(o) + "\n");
+}
+
+json::object error_object(std::string_view code, std::string_view message) {
+  return {{"error", {{"message", message}, {"type", "switchyard_error"}, {"code", code}, {"param", nullptr}}}};
+}
+
+void refuse(const exchange_ptr& x, errc code, std::string_view message) {
+  reply_json(x, http_status(code), error_object(to_string(code), message));
+}
+
+// Digests have equal lengths, so the comparison takes the same time whatever was given.
+bool is_token(std::string_view given, std::string_view expected) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> a{}, b{};
+  SHA256(reinterpret_cast<const unsigned char*>(given.data()), given.size(), a.data());
+  SHA256(reinterpret_cast<const unsigned char*>(expected.data()), expected.size(), b.data());
+  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+// Answers on the exchange's thread what another thread found out.
+template <class F>
+auto on_thread_of(const exchange_ptr& x, F f) {
+  return [x, f](auto found) {
+    boost::asio::post(x->context(), [x, f, found = std::move(found)] { f(x, found); });
+  };
+}
+
+class api {
+public:
+  explicit api(std::shared_ptr<core> engine) : engine_(std::move(engine)) {}
+
+  void handle(const exchange_ptr& x) const {
+    const auto& r = x->request();
+    if (r.path == "/healthz")
+      return reply_json(x, 200, {{"status", "ok"}});
+    if (!authorized(r))
+      return refuse(x, errc::unauthorized, "the admin token is missing or wrong: send Authorization: Bearer TOKEN");
+    const bool get = r.method == "GET" || r.method == "HEAD";
+    const bool post = r.method == "POST";
+    constexpr std::string_view one_circuit = "/admin/circuits/";
+    if (r.path.starts_with(one_circuit))
+      return post ? change(x, r.path.substr(one_circuit.size())) : wrong_method(x, "POST");
+    if (r.path == "/admin/circuits")
+      return get ? circuits(x) : post ? change(x, {}) : wrong_method(x, "GET, POST");
+    if (r.path == "/admin/reload")
+      return post ? refuse(x, errc::not_implemented, "reloading is not available in this version; restart instead")
+                  : wrong_method(x, "POST");
+    const auto found = readers().find(r.path);
+    if (found == readers().end())
+      return refuse(x, errc::not_found, "there is nothing at " + r.path + "; see / for what there is");
+    return get ? (this->*found->second)(x) : wrong_method(x, "GET");
+  }
+
+private:
+  using reader = void (api::*)(const exchange_ptr&) const;
+
+  static const std::map<std::string, reader, std::less<>>& readers() {
+    static const std::map<std::string, reader, std::less<>> all{
+      {"/", &api::index},
+      {"/metrics", &api::metrics},
+      {"/admin/health", &api::health},
+      {"/admin/telemetry", &api::telemetry},
+      {"/admin/config", &api::configuration},
+      {"/admin/events", &api::events},
+    };
+    return all;
+  }
+
+  bool authorized(const http::request& r) const {
+    const auto& token = engine_->settings().admin.token;
+    if (token.empty())
+      return true;
+    constexpr std::string_view scheme = "Bearer ";
+    const auto given = r.headers.find("Authorization").value_or("");
+    return given.starts_with(scheme) && is_token(given.substr(scheme.size()), token.reveal());
+  }
+
+  static void wrong_method(const exchange_ptr& x, std::string_view allowed) {
+    header_list headers;
+    headers.add("Content-Type", "application/json");
+    headers.add("Allow", allowed);
+    const auto text = "this path takes " + std::string{allowed};
+    x->reply(http_status(errc::method_not_allowed), headers,
+             json::serialize(error_object(to_string(errc::method_not_allowed), text)) + "\n");
+  }
+
+  void index(const exchange_ptr& x) const {
+    header_list headers;
+    headers.add("Content-Type", "text/plain; charset=utf-8");
+    x->reply(200, headers,
+             "Switchyard admin\n\n"
+             "GET  /metrics                Prometheus exposition\n"
+             "GET  /admin/circuits         all circuits\n"
+             "POST /admin/circuits/{id}    {\"mode\":\"auto\"|\"forced_open\"|\"disabled\"} or {\"reset\":true}\n"
+             "POST /admin/circuits         the same for all circuits\n"
+             "GET  /admin/health           scores and latencies by provider\n"
+             "GET  /admin/telemetry        rows; since, until, provider, request_id, limit\n"
+             "GET  /admin/config           the configuration, secrets redacted\n"
+             "GET  /admin/events           server-sent events\n"
+             "GET  /healthz\n");
+  }
+
+  void metrics(const exchange_ptr& x) const {
+    header_list headers;
+    headers.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    x->reply(200, headers, engine_->metrics_text());
+  }
+
+  void circuits(const exchange_ptr& x) const {
+    engine_->list_circuits(on_thread_of(x, [engine = engine_](const exchange_ptr& to, const std::vector<circuit_description>& all) {
+      json::array rows;
+      for (const auto& d : all)
+        rows.push_back(to_json(d, *engine));
+      reply_json(to, 200, {{"circuits", std::move(rows)}});
+    }));
+  }
+
+  void change(const exchange_ptr& x, const std::string& encoded_id) const {
+    auto change = parse_circuit_change(x->request().body);
+    if (!change)
+      return refuse(x, errc::invalid_request, change.error());
+    const auto id = percent_decode(encoded_id);
+    if (!id)
+      return refuse(x, errc::invalid_request, "the circuit's id in the path is not percent-encoded properly");
+    change->id = *id;
+    engine_->change_circuit(*change, on_thread_of(x, [engine = engine_, id = *id](const exchange_ptr& to, bool found) {
+      if (!found)
+        return refuse(to, errc::not_found, "there is no circuit " + id + "; GET /admin/circuits lists them");
+      reply_json(to, 200, {{"ok", true}});
+    }));
+  }
+
+  void health(const exchange_ptr& x) const {
+    engine_->list_circuits([x, engine = engine_](std::vector<circuit_description> circuits) {
+      engine->describe_health(on_thread_of(x, [engine, circuits](const exchange_ptr& to, const std::vector<provider_health>& found) {
+        reply_json(to, 200, health_json(*engine, circuits, found));
+      }));
+    });
+  }
+
+  static json::object health_json(const core& engine, const std::vector<circuit_description>& circuits,
+                                  const std::vector<provider_health>& found) {
+    const auto& settings = engine.settings();
+    json::array rows;
+    for (const auto& [name, ignored] : settings.providers) {
+      // A provider that nobody called has no figures: null, not 0 [H8].
+      const auto known = std::find_if(found.begin(), found.end(), [&, &n = name](const auto& h) { return h.provider == n; });
+      auto row = to_json(known == found.end() ? provider_health{name, {}} : *known);
+      row["circuit"] = worst_state(circuits, name);
+      rows.push_back(std::move(row));
+    }
+    static constexpr std::array<std::string_view, 3> modes{"off", "fallbacks", "all"};
+    return {{"window_seconds", std::chrono::duration<double>(settings.health.window).count()},
+            {"reorder", modes[static_cast<std::size_t>(settings.health.reorder)]},
+            {"providers", std::move(rows)}};
+  }
+
+  // Of a provider with several circuits the state that matters most: open before half_open before closed.
+  static json::value worst_state(const std::vector<circuit_description>& circuits, const std::string& provider) {
+    static constexpr std::array<circuit_state, 3> by_weight{circuit_state::open, circuit_state::half_open, circuit_state::closed};
+    for (const auto state : by_weight)
+      for (const auto& d : circuits)
+        if (d.id.provider == provider && d.figures.state == state)
+          return json::value(to_string(state));
+    return nullptr;
+  }
+
+  void telemetry(const exchange_ptr& x) const {
+    const auto query = parse_telemetry_query(x->request().query);
+    if (!query)
+      return refuse(x, errc::invalid_request, query.error());
+    engine_->query_telemetry(*query, on_thread_of(x, [](const exchange_ptr& to, const telemetry_answer& answer) {
+      if (!answer.rows)
+        return refuse(to, errc::store_unavailable, "the telemetry log cannot be read: " + answer.problem);
+      json::array rows;
+      for (const auto& row : *answer.rows)
+        rows.push_back(to_json(row));
+      reply_json(to, 200, {{"rows", std::move(rows)}});
+    }));
+  }
+
+  void configuration(const exchange_ptr& x) const { reply_json(x, 200, config_to_json(engine_->settings())); }
+
+  void events(const exchange_ptr& x) const { stream_events(engine_, x); }
+
+  std::shared_ptr<core> engine_;
+};
+
+} // namespace
+
+http::handler make_handler(std::shared_ptr<core> engine) {
+  auto shared = std::make_shared<const api>(std::move(engine));
+  return [shared](const std::shared_ptr<http::exchange>& x) { shared->handle(x); };
+}
+
+std::pair<header_list, std::string> format_refusal(const http::refusal& refused) {
+  header_list headers;
+  headers.add("Content-Type", "application/json");
+  return {std::move(headers), json::serialize(error_object(refused.code, refused.message)) + "\n"};
+}
+
+} // namespace switchyard::admin

@@ -1,0 +1,87 @@
+#include "queries.hpp"
+
+#include "format.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/url/params_encoded_view.hpp>
+#include <boost/url/parse_query.hpp>
+#include <boost/url/pct_string_view.hpp>
+
+#include <charconv>
+
+namespace switchyard::admin {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t largest_limit = 10'000;
+
+std::string not_a_time(std::string_view key, std::string_view value) {
+  return std::string{key} + "=" + std::string{value} + " is no time: give RFC 3339 (2026-01-31T12:00:00Z) or Unix milliseconds";
+}
+
+} // namespace
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  const auto view = boost::urls::make_pct_string_view(text);
+  if (!view)
+    return std::nullopt;
+  std::string decoded;
+  view->decode({}, boost::urls::string_token::assign_to(decoded));
+  return decoded;
+}
+
+boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::string_view query) {
+  telemetry_query q;
+  const auto params = boost::urls::parse_query(query);
+  if (!params)
+    return std::string{"the query is malformed"};
+  for (const auto& p : *params) {
+    const auto key = p.key.decode();
+    const auto value = p.value.decode();
+    if (key == "since" || key == "until") {
+      const auto t = parse_time(value);
+      if (!t)
+        return not_a_time(key, value);
+      (key == "since" ? q.since : q.until) = t;
+    } else if (key == "provider") {
+      q.provider = value;
+    } else if (key == "request_id") {
+      q.request_id = value;
+    } else if (key == "limit") {
+      const auto [stop, failed] = std::from_chars(value.data(), value.data() + value.size(), q.limit);
+      if (failed != std::errc{} || stop != value.data() + value.size() || q.limit == 0 || q.limit > largest_limit)
+        return "limit=" + value + " is not accepted: give 1 to " + std::to_string(largest_limit);
+    } else {
+      return "unknown parameter " + key + ": known are since, until, provider, request_id, limit";
+    }
+  }
+  return q;
+}
+
+boost::system::result<change_circuit, std::string> parse_circuit_change(std::string_view body) {
+  static const std::string accepted = R"(give {"mode":"auto"|"forced_open"|"disabled"} or {"reset":true})";
+  boost::system::error_code failed;
+  const auto value = json::parse(body, failed);
+  if (failed || !value.is_object())
+    return "the body is not a JSON object: " + accepted;
+  change_circuit change;
+  for (const auto& [key, v] : value.get_object()) {
+    if (key == "mode" && v.is_string() && v.get_string() == "auto")
+      change.mode = circuit_mode::automatic;
+    else if (key == "mode" && v.is_string() && v.get_string() == "forced_open")
+      change.mode = circuit_mode::forced_open;
+    else if (key == "mode" && v.is_string() && v.get_string() == "disabled")
+      change.mode = circuit_mode::disabled;
+    else if (key == "reset" && v.is_bool())
+      change.reset = v.get_bool();
+    else
+      return std::string{key} + " is not accepted so: " + accepted;
+  }
+  if (!change.mode && !change.reset)
+    return "nothing to change: " + accepted;
+  return change;
+}
+
+} // namespace switchyard::admin

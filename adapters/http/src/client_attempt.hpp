@@ -1,0 +1,93 @@
+#pragma once
+
+// One attempt: what the caller holds, and what its connection works on. Owns nothing that is bound to an io_context, so
+// a handle may outlive the I/O threads.
+
+#include "switchyard/actors/provider.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace switchyard::http {
+
+class client_connection;
+class client_core;
+
+class client_attempt final : public attempt_handle, public std::enable_shared_from_this<client_attempt> {
+public:
+  /// Counts as active from here until it ends. `thread` is the index of the I/O thread that runs it.
+  client_attempt(std::shared_ptr<client_core> core, std::size_t thread, time_point now, provider_request request,
+                 std::shared_ptr<attempt_listener> listener);
+  ~client_attempt() override;
+
+  void cancel() noexcept override;
+  bool responded() const noexcept override { return responded_.load(std::memory_order_relaxed); }
+
+  const provider_request& request() const noexcept { return request_; }
+  client_core& core() const noexcept { return *core_; }
+  std::size_t thread() const noexcept { return thread_; }
+  time_point limit() const noexcept { return limit_; } ///< of the whole attempt
+
+  // ---- its I/O thread only -----------------------------------------------------------------------------------
+
+  bool ended() const noexcept { return !under_way_; }
+  provider_result& result() noexcept { return result_; }
+  void set_connection(client_connection* c) noexcept { connection_ = c; }
+  void bytes_came() noexcept;
+
+  /// The answer is whole: lets the inspector see it and tells the listener.
+  void finish() noexcept;
+  /// Tells the listener of a failure.
+  void finish(transport_error error, std::string detail) noexcept;
+  /// Ends without telling anybody: cancelled, or the I/O threads are gone.
+  void abandon() noexcept;
+
+private:
+  bool end() noexcept;
+  void cancel_here() noexcept;
+  void tell() noexcept;
+
+  const std::shared_ptr<client_core> core_;
+  boost::asio::io_context& context_; ///< alive as long as the attempt is under way
+  const std::size_t thread_;
+  const time_point limit_;
+  provider_request request_;
+  std::shared_ptr<attempt_listener> listener_;
+  provider_result result_;
+  client_connection* connection_ = nullptr;
+  std::atomic<bool> responded_{false};
+  std::mutex mutex_;       ///< makes "under way, so post" one step for `cancel` on foreign threads
+  bool under_way_ = true;  ///< written by the I/O thread under the mutex
+  bool cancelled_ = false; ///< under the mutex
+};
+
+/// Holds an attempt for its I/O thread: when that goes away with its handlers, the attempt is abandoned.
+class attempt_ref {
+public:
+  attempt_ref() = default;
+  explicit attempt_ref(std::shared_ptr<client_attempt> a) noexcept : attempt_(std::move(a)) {}
+  attempt_ref(attempt_ref&& other) noexcept = default;
+  attempt_ref& operator=(attempt_ref&& other) noexcept {
+    std::swap(attempt_, other.attempt_);
+    return *this;
+  }
+  ~attempt_ref() {
+    if (attempt_)
+      attempt_->abandon();
+  }
+  client_attempt* operator->() const noexcept { return attempt_.get(); }
+  explicit operator bool() const noexcept { return attempt_ != nullptr; }
+  /// Takes the attempt out, so that it can be finished.
+  std::shared_ptr<client_attempt> release() noexcept { return std::move(attempt_); }
+
+private:
+  std::shared_ptr<client_attempt> attempt_;
+};
+
+} // namespace switchyard::http

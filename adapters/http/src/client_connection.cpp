@@ -1,0 +1,341 @@
+#include "client_connection.hpp"
+
+#include "client_core.hpp"
+#include "connection_pool.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+
+#include <algorithm>
+
+namespace switchyard::http {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t first_read = 4 * 1024;
+constexpr std::size_t largest_read = 64 * 1024;
+constexpr std::size_t kept_buffer = 16 * 1024; ///< an idle connection keeps no more
+
+/// How long a connection is idle before it is watched.
+constexpr duration watch_after = std::chrono::seconds{1};
+
+/// The longest single wait of a timer: limits may be far beyond what the clock's arithmetic bears.
+constexpr duration longest_wait = std::chrono::hours{1};
+
+transport_error connect_error(const error_code& ec) noexcept {
+  if (ec == asio::error::connection_refused)
+    return transport_error::refused;
+  if (ec == asio::error::timed_out)
+    return transport_error::connect_timeout;
+  if (ec == asio::error::connection_reset)
+    return transport_error::reset;
+  return transport_error::other;
+}
+
+std::string in_ms(const char* what, duration d) {
+  return what + std::to_string(ceil_ms(d)) + " ms";
+}
+
+} // namespace
+
+client_connection::client_connection(client_core& core, connection_pool& pool)
+    : core_(core.shared_from_this()),
+      pool_(pool),
+      timer_(pool.context()),
+      read_size_(first_read),
+      buffer_(client_answer::max_head) {}
+
+client_connection::~client_connection() {
+  pool_.remove(*this); // when the context goes away with its handlers, nothing was closed before
+}
+
+// ---- steps of an exchange ------------------------------------------------------------------------------------------
+
+void client_connection::open(attempt_ref attempt) {
+  attempt_ = std::move(attempt);
+  attempt_->set_connection(this);
+  const auto now = clock_now();
+  limit_ = add(now, core_->timeouts.connect);
+  limit_error_ = transport_error::connect_timeout;
+  schedule();
+  if (const auto* known = pool_.addresses(now))
+    on_addresses({}, *known);
+  else
+    pool_.resolve(*this);
+}
+
+void client_connection::on_addresses(const error_code& ec, const std::vector<tcp::endpoint>& addresses) {
+  if (phase_ != phase::connecting)
+    return;
+  if (ec || addresses.empty())
+    return fail(transport_error::dns, ec ? ec.message() : "the name has no address");
+  asio::async_connect(socket(), addresses, [me = shared_from_this()](const error_code& error, const tcp::endpoint&) {
+    me->on_connected(error);
+  });
+}
+
+void client_connection::on_connected(const error_code& ec) {
+  if (phase_ != phase::connecting)
+    return;
+  if (ec) {
+    pool_.forget_addresses();
+    return fail(connect_error(ec), ec.message());
+  }
+  error_code ignored;
+  socket().set_option(tcp::no_delay(true), ignored);
+  socket().non_blocking(true, ignored);
+  secure();
+}
+
+void client_connection::on_secured(const error_code& ec, transport_error error, std::string detail) {
+  if (phase_ != phase::connecting)
+    return;
+  if (ec)
+    return fail(error, std::move(detail));
+  begin_exchange();
+  if (!reading_)
+    begin_read();
+  begin_send();
+}
+
+void client_connection::reuse(attempt_ref attempt) {
+  attempt_ = std::move(attempt);
+  attempt_->set_connection(this);
+  reused_ = true;
+  phase_ = phase::checking;
+  begin_exchange();
+  schedule();
+  if (!reading_)
+    begin_read();
+  // If something was there to read, the read's handler runs first and leaves `checking`.
+  asio::post(pool_.context(), [me = shared_from_this()] {
+    if (me->phase_ == phase::checking)
+      me->begin_send();
+  });
+}
+
+void client_connection::begin_exchange() {
+  limit_ = time_point::max(); // until it is written, the attempt's limit alone holds
+  answer_.begin(attempt_->result(), core_->max_response);
+  core_->target.write_head(head_, attempt_->request());
+}
+
+void client_connection::begin_read() {
+  reading_ = true;
+  const auto room = buffer_.max_size() - buffer_.size();
+  receive(buffer_.prepare(std::min(read_size_, room)));
+}
+
+void client_connection::begin_send() {
+  phase_ = phase::sending;
+  sending_ = true;
+  attempt_->result().sent = true;
+  const auto& body = attempt_->request().body;
+  send({asio::buffer(head_), body ? asio::buffer(*body) : asio::const_buffer{}});
+}
+
+void client_connection::on_sent(const error_code& ec, bool none) {
+  sending_ = false;
+  if (phase_ != phase::sending)
+    return;
+  if (ec && none && reused_)
+    return replace(); // [R7]
+  if (ec && none)
+    attempt_->result().sent = false;
+  phase_ = phase::awaiting;
+  // After a failed write the pending read tells how it ends: with an early answer or with an error.
+  const auto& limits = core_->timeouts;
+  auto first_byte = limits.first_byte;
+  if (!first_byte && attempt_->request().stream)
+    first_byte = std::chrono::seconds{60};
+  if (first_byte && !answer_.begun()) {
+    limit_ = add(clock_now(), *first_byte);
+    limit_error_ = transport_error::first_byte_timeout;
+    schedule();
+  }
+}
+
+void client_connection::on_received(const error_code& ec, std::size_t n) {
+  reading_ = false;
+  switch (phase_) {
+  case phase::connecting:
+  case phase::closed:
+    return;
+  case phase::idle: // the provider closed it, or sent what nobody asked for
+    return close();
+  case phase::checking:
+    return replace(); // [R7]
+  case phase::sending:
+  case phase::awaiting:
+    break;
+  }
+  if (ec)
+    return on_end_of_stream(ec);
+  attempt_->bytes_came();
+  buffer_.commit(n);
+  if (n >= read_size_)
+    read_size_ = std::min(read_size_ * 2, largest_read);
+  const auto bytes = buffer_.cdata();
+  buffer_.consume(answer_.feed({static_cast<const char*>(bytes.data()), bytes.size()}));
+  switch (answer_.where()) {
+  case client_answer::state::done:
+    return complete();
+  case client_answer::state::failed:
+    return fail(answer_.error(), answer_.detail());
+  case client_answer::state::head:
+  case client_answer::state::body:
+    return read_on();
+  }
+}
+
+void client_connection::read_on() {
+  if (buffer_.size() == buffer_.max_size())
+    return fail(transport_error::malformed_http, "a line of the answer is too long");
+  if (answer_.begun()) {
+    limit_ = add(clock_now(), core_->timeouts.idle);
+    limit_error_ = transport_error::idle_timeout;
+    schedule();
+  }
+  begin_read();
+}
+
+void client_connection::on_end_of_stream(const error_code& ec) {
+  if (ec != asio::error::eof) {
+    if (ec.category() == asio::error::get_ssl_category())
+      return fail(transport_error::tls, ec.message());
+    // Without TLS's own end nobody knows whether somebody cut the answer.
+    const bool cut = ec == asio::ssl::error::stream_truncated;
+    return fail(cut ? transport_error::early_close : transport_error::reset, ec.message());
+  }
+  answer_.feed_end();
+  if (answer_.where() == client_answer::state::done)
+    complete();
+  else
+    fail(answer_.error(), answer_.detail());
+}
+
+void client_connection::complete() {
+  auto attempt = take_attempt().release();
+  const bool keep = answer_.keep_alive() && !sending_ && phase_ == phase::awaiting && buffer_.size() == 0 &&
+                    socket().is_open() && pool_.put(*this);
+  if (keep) {
+    phase_ = phase::idle;
+    idle_since_ = clock_now();
+    watched_ = false;
+    if (buffer_.capacity() > kept_buffer) {
+      buffer_.shrink_to_fit();
+      read_size_ = first_read;
+    }
+    schedule();
+  } else {
+    close();
+  }
+  attempt->finish();
+}
+
+void client_connection::fail(transport_error error, std::string detail) {
+  auto attempt = take_attempt().release();
+  close();
+  attempt->finish(error, std::move(detail));
+}
+
+void client_connection::replace() {
+  auto attempt = take_attempt();
+  close();
+  attempt->result().sent = false;
+  core_->begin(std::move(attempt));
+}
+
+attempt_ref client_connection::take_attempt() noexcept {
+  attempt_->set_connection(nullptr);
+  return std::move(attempt_);
+}
+
+void client_connection::abort() noexcept {
+  const auto attempt = attempt_.release(); // it ends itself
+  close();
+}
+
+void client_connection::close() noexcept {
+  if (phase_ == phase::closed)
+    return;
+  if (phase_ == phase::idle || phase_ == phase::connecting)
+    pool_.remove(*this);
+  phase_ = phase::closed;
+  error_code ignored;
+  socket().close(ignored);
+  timer_.cancel();
+}
+
+bool client_connection::leave_pool() noexcept {
+  if (reading_) { // watched, but the end may have come since the last look
+    char byte;
+    error_code ec;
+    socket().receive(asio::buffer(&byte, 1), tcp::socket::message_peek, ec);
+    if (ec != asio::error::would_block) {
+      close();
+      return false;
+    }
+  }
+  return true;
+}
+
+// ---- time limits ---------------------------------------------------------------------------------------------------
+
+time_point client_connection::due() const noexcept {
+  if (phase_ == phase::idle)
+    return idle_since_ + (watched_ ? connection_pool::max_idle_time : watch_after);
+  return std::min(limit_, attempt_->limit());
+}
+
+void client_connection::schedule() {
+  const auto at = due();
+  if (at >= timer_at_)
+    return;
+  timer_at_ = std::min(at, clock_now() + longest_wait);
+  timer_.expires_at(std::chrono::time_point_cast<asio::steady_timer::duration>(timer_at_));
+  timer_.async_wait([me = shared_from_this(), round = ++timer_round_](const error_code&) {
+    if (me->timer_round_ == round && me->phase_ != phase::closed)
+      me->on_timer();
+  });
+}
+
+void client_connection::on_timer() {
+  timer_at_ = time_point::max();
+  const auto now = clock_now();
+  if (now < due())
+    return schedule();
+  if (phase_ == phase::idle)
+    return on_idle_timer();
+  expire(now);
+}
+
+void client_connection::on_idle_timer() {
+  if (watched_)
+    return close();
+  watched_ = true;
+  schedule();
+  if (!reading_)
+    begin_read();
+}
+
+void client_connection::expire(time_point now) {
+  const auto& limits = core_->timeouts;
+  if (now >= attempt_->limit() && attempt_->limit() <= limit_)
+    return fail(transport_error::attempt_timeout, in_ms("no whole answer within ", limits.attempt));
+  switch (limit_error_) {
+  case transport_error::connect_timeout:
+    return fail(limit_error_, in_ms("no connection within ", limits.connect));
+  case transport_error::first_byte_timeout:
+    return fail(limit_error_, in_ms("no answer within ", limits.first_byte.value_or(std::chrono::seconds{60})));
+  default:
+    return fail(limit_error_, in_ms("nothing more within ", limits.idle));
+  }
+}
+
+} // namespace switchyard::http

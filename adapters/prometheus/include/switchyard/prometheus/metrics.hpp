@@ -1,0 +1,62 @@
+#pragma once
+
+// Metrics for Prometheus: events in, text exposition out. No prometheus-cpp type is visible here. The families and
+// their labels are those of the semantics [M]; docs/metrics.md explains them to operators.
+
+#include "switchyard/engine/events.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchyard::metrics {
+
+class families;
+
+/// A circuit, with the labels of its series.
+struct known_circuit {
+  std::string id, provider, model, region;
+};
+
+/// A route. Its series carry its id alone: where it leads may change with a reload of the configuration.
+struct known_route {
+  std::string id, provider, model, region;
+};
+
+/// The names that may become labels. Any other name in an event counts as `other`, so that the number of series is
+/// bounded by the configuration, not by traffic [U5].
+struct known_names {
+  std::vector<known_route> routes;
+  std::vector<std::string> providers;
+  std::vector<known_circuit> circuits;
+};
+
+/// All metric families. Thread-safe. Events take no lock but that inside prometheus-cpp's histograms, and allocate
+/// only when a series comes up for the first time.
+///
+/// Every family is exposed from the start. A gauge whose value is not known has no series: no data is never shown
+/// as 0 [H8]. Gauges of unknown circuits and providers are not kept at all, as one value cannot stand for several.
+class metrics final : public event_sink {
+public:
+  explicit metrics(const known_names& names);
+  ~metrics() override;
+
+  void on_event(const event& e) noexcept override;
+
+  /// A request came in, or was answered: moves `switchyard_in_flight`.
+  void request_started() noexcept;
+  void request_finished() noexcept;
+
+  /// Adds names, after a reload of the configuration or for a circuit that an embedding program made; its own
+  /// number of those is its own bound. Known ones stay as they are; series are never taken away.
+  void add(const known_names& names);
+  void add_circuit(const known_circuit& circuit);
+
+  /// The text exposition (version 0.0.4). Costs time in the number of series.
+  std::string expose() const;
+
+private:
+  std::unique_ptr<families> families_;
+};
+
+} // namespace switchyard::metrics

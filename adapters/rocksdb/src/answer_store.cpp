@@ -1,0 +1,50 @@
+#include "answer_store.hpp"
+
+#include "codec.hpp"
+#include "status.hpp"
+
+namespace switchyard::store {
+namespace {
+
+class rocksdb_answer_store final : public answer_store {
+public:
+  explicit rocksdb_answer_store(std::shared_ptr<core> c) : core_(std::move(c)) {}
+
+  store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) override {
+    auto database = core_->use();
+    if (!database)
+      return database.error();
+    std::string value;
+    auto s = (*database)->db().Get({}, (*database)->handle(family_answers), scope, &value);
+    if (s.IsNotFound())
+      return std::shared_ptr<const stored_answer>();
+    if (!s.ok())
+      return to_store_error("cannot read a stored answer", s);
+    auto answer = decode_answer(value);
+    if (!answer)
+      return store_error{store_error::kind::corrupt,
+                         "cannot read a stored answer: it is damaged or of a newer version"};
+    return std::make_shared<const stored_answer>(std::move(*answer));
+  }
+
+  store_result<void> put(const std::string& scope, const stored_answer& answer) override {
+    bool sync = core_->settings().durability == idempotency_settings::durability_mode::power;
+    return core_->write(
+        [&](rocksdb::WriteBatch& batch, const open_database& database) {
+          // Putting into a batch in memory cannot fail: it has no size limit and no timestamps.
+          batch.Put(database.handle(family_answers), scope, encode(answer)).PermitUncheckedError();
+        },
+        sync);
+  }
+
+private:
+  std::shared_ptr<core> core_;
+};
+
+} // namespace
+
+std::shared_ptr<answer_store> make_answer_store(std::shared_ptr<core> c) {
+  return std::make_shared<rocksdb_answer_store>(std::move(c));
+}
+
+} // namespace switchyard::store

@@ -1,0 +1,352 @@
+#include "core_impl.hpp"
+
+#include "memory_stores.hpp"
+#include "topology_builder.hpp"
+
+#include "switchyard/engine/fallback_plan.hpp"
+#include "switchyard/engine/validate.hpp"
+#include "switchyard/http/client.hpp"
+#include "switchyard/rocksdb/database.hpp"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <boost/asio/post.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+
+namespace switchyard {
+
+namespace {
+
+using std::chrono::seconds;
+
+std::size_t processors() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof seed) != 1)
+    seed = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  return seed;
+}
+
+std::string hex(std::uint64_t n, int digits) {
+  static constexpr std::string_view alphabet = "0123456789abcdef";
+  std::string text(static_cast<std::size_t>(digits), '0');
+  for (auto it = text.rbegin(); it != text.rend(); ++it, n >>= 4)
+    *it = alphabet[n & 15];
+  return text;
+}
+
+// SplitMix64 (Steele, Lea, Flood 2014): turns a counter into well-mixed bits.
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+// SHA-256 of path and body, a zero byte between them [I3].
+payload_fingerprint fingerprint_of(std::string_view path, std::string_view body) {
+  payload_fingerprint digest{};
+  const auto context = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  unsigned length = 0;
+  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  EVP_DigestUpdate(context.get(), path.data(), path.size());
+  EVP_DigestUpdate(context.get(), "", 1);
+  EVP_DigestUpdate(context.get(), body.data(), body.size());
+  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
+  return digest;
+}
+
+std::string text_of(const std::vector<setting_problem>& problems) {
+  std::string text;
+  for (const auto& p : problems)
+    text += (text.empty() ? "" : "\n") + p.pointer + ": " + p.value + ": " + p.message;
+  return text;
+}
+
+} // namespace
+
+boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, core_options options) {
+  complete(c);
+  if (const auto checked = validate(c); !checked.ok())
+    return start_error{start_error::kind::configuration, text_of(checked.problems)};
+  auto made = std::make_shared<core_impl>(std::move(c), std::move(options));
+  if (auto problem = made->start())
+    return *std::move(problem);
+  return std::shared_ptr<core>{std::move(made)};
+}
+
+core_impl::core_impl(config c, core_options options)
+  : config_(std::move(c)),
+    options_(std::move(options)),
+    shared_(std::make_shared<services>()),
+    id_prefix_(hex(random_seed(), 12)),
+    random_state_(random_seed()),
+    io_(options_.io_threads ? options_.io_threads : processors()),
+    running_(io_.size()) {
+  shared_->events = hub_.get();
+  shared_->log = options_.log;
+  shared_->wall_clock = [] { return wall_time{std::chrono::system_clock::now()}; };
+  shared_->random = [this] { return mix(random_state_.fetch_add(0x9e3779b97f4a7c15ull, std::memory_order_relaxed)); };
+  // Waking an idle worker costs a tenth under `sharing` of what it does under work stealing.
+  actor_config_.set("scheduler.policy", caf::atom("sharing"));
+  actor_config_.set("scheduler.max-threads", options_.actor_threads ? options_.actor_threads : std::max<std::size_t>(2, processors()));
+}
+
+core_impl::~core_impl() {
+  core_impl::stop(duration::zero());
+}
+
+// ---- start ----------------------------------------------------------------------------------------------------
+
+std::optional<start_error> core_impl::start() {
+  if (auto problem = make_providers())
+    return problem;
+  if (auto problem = open_stores())
+    return problem;
+  auto history = read_history();
+  if (!history)
+    return start_error{start_error::kind::store, history.error().message};
+  std::vector<std::string> warnings;
+  topology_ = build_topology(config_, providers_, *registry_, warnings);
+  for (const auto& w : warnings)
+    shared_->log(log_level::warning, w);
+  make_metrics();
+  start_actors(std::move(*history));
+  io_.start();
+  started_ = true;
+  return std::nullopt;
+}
+
+std::optional<start_error> core_impl::make_providers() {
+  providers_ = options_.providers;
+  for (const auto& [name, settings] : config_.providers) {
+    if (providers_.contains(name))
+      continue;
+    auto made = http::make_client(io_, settings, openai::inspect_by_path);
+    if (!made)
+      return start_error{start_error::kind::provider, "provider " + name + ": " + made.error()};
+    providers_[name] = std::move(*made);
+  }
+  return std::nullopt;
+}
+
+std::optional<start_error> core_impl::open_stores() {
+  log_ = options_.telemetry;
+  answers_ = options_.answers;
+  if (options_.in_memory) {
+    if (!answers_)
+      answers_ = std::make_shared<memory_answers>();
+    return std::nullopt;
+  }
+  if (log_ && answers_)
+    return std::nullopt;
+  store::options o;
+  o.block_cache = config_.store.block_cache;
+  o.durability = config_.idempotency.durability;
+  o.retention = config_.telemetry.retention;
+  o.log = [log = options_.log](store::log_level level, const std::string& text) {
+    log(level == store::log_level::error ? log_level::error : log_level::warning, "store: " + text);
+  };
+  auto database = store::database::open(config_.telemetry.path, o);
+  if (!database)
+    return start_error{start_error::kind::store, database.error().message};
+  if (!log_)
+    log_ = (*database)->telemetry();
+  if (!answers_)
+    answers_ = (*database)->answers();
+  return std::nullopt;
+}
+
+store_result<std::vector<scored_attempt>> core_impl::read_history() {
+  std::vector<scored_attempt> history;
+  if (!log_)
+    return history;
+  // A request begins before its attempts end: look back by the longest deadline more, or its late attempts are missed.
+  duration longest{};
+  for (const auto& [name, route] : config_.routes)
+    longest = std::max(longest, route.deadline);
+  const auto since = shared_->wall_clock() - config_.health.window - longest;
+  auto scanned = log_->scan(since, [&](const telemetry_record& record) { append_scored(record, history); });
+  if (!scanned)
+    return scanned.error();
+  return history;
+}
+
+void core_impl::make_metrics() {
+  metrics::known_names names;
+  for (const auto& t : topology_->targets)
+    names.routes.push_back({t.route, t.provider, t.model, t.region});
+  for (const auto& [name, settings] : config_.providers)
+    names.providers.push_back(name);
+  for (const auto& handle : registry_->all()) {
+    const auto& id = handle->cell().parts();
+    names.circuits.push_back({handle->cell().id(), id.provider, id.model, id.region});
+  }
+  metrics_ = std::make_shared<metrics::metrics>(names);
+  metrics_subscription_ = event_hub::observe(hub_, metrics_);
+}
+
+void core_impl::start_actors(std::vector<scored_attempt> history) {
+  system_ = std::make_unique<caf::actor_system>(actor_config_);
+  directory_ = spawn_directory(*system_, registry_, shared_);
+  health_ = spawn_health(*system_, config_.health, std::move(history), shared_);
+  writer_ = spawn_telemetry_writer(*system_, queue_, log_, health_, shared_);
+  reader_ = spawn_telemetry_reader(*system_, log_);
+  auto environment = std::make_shared<request_environment>();
+  environment->system = system_.get();
+  environment->shared = shared_;
+  environment->telemetry = queue_;
+  environment->writer = writer_;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i)
+    environment->shards.push_back(spawn_idempotency_shard(*system_, answers_, shared_));
+  environment_ = std::move(environment);
+  // The directory starts the breakers; from its first answer on every circuit has one.
+  caf::scoped_actor self{*system_};
+  self->request(directory_, seconds{10}, switchyard::list_circuits{})
+    .receive([](const std::vector<circuit_description>&) {},
+             [this](const caf::error& e) { shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e)); });
+}
+
+// ---- requests -------------------------------------------------------------------------------------------------
+
+std::string core_impl::new_request_id() {
+  return id_prefix_ + "-" + hex(next_id_.fetch_add(1, std::memory_order_relaxed), 8);
+}
+
+std::vector<std::string> core_impl::active_routes() const {
+  std::vector<std::string> names;
+  for (const auto& name : config_.route_order)
+    if (topology_->routes.contains(fold_route_id(name)))
+      names.push_back(name);
+  return names;
+}
+
+request_spec core_impl::make_spec(submission&& s, const route_target& primary) const {
+  request_spec spec;
+  spec.where = topology_;
+  auto& flow = spec.flow;
+  flow.request_id = std::move(s.request_id);
+  flow.operation = s.operation;
+  flow.tenant = s.tenant;
+  flow.requested_route = primary.route;
+  if (s.fallback)
+    flow.chain = topology_->chains[primary.index];
+  else
+    flow.chain = {&primary};
+  flow.timeout = s.timeout;
+  flow.estimated_tokens = s.view.estimated_tokens;
+  flow.estimated_input_tokens = s.view.estimated_input_tokens;
+  flow.seed = shared_->random();
+  if (s.idempotency_key) {
+    flow.keyed = true;
+    spec.key = request_key{idempotency_scope{s.tenant, s.operation, *s.idempotency_key}.str(),
+                           fingerprint_of(s.operation, *s.body), s.idempotency_ttl.value_or(config_.idempotency.ttl),
+                           config_.idempotency.concurrent};
+  }
+  spec.path = std::move(s.path);
+  spec.headers = std::move(s.headers);
+  spec.stream = s.view.stream;
+  spec.body_for = [body = std::move(s.body), view = std::move(s.view)](std::string_view model) {
+    return std::make_shared<const std::string>(openai::with_model(*body, view, model));
+  };
+  return spec;
+}
+
+std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback on_done) {
+  const auto* primary = topology_->find(fold_route_id(s.route));
+  if (!primary)
+    return nullptr;
+  if (s.request_id.empty())
+    s.request_id = new_request_id();
+  in_flight_.fetch_add(1, std::memory_order_seq_cst);
+  metrics_->request_started();
+  auto counted = [this, on_done = std::move(on_done)](std::shared_ptr<const request_result> result) {
+    metrics_->request_finished();
+    on_done(std::move(result));
+    if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_acquire)) {
+      std::lock_guard lock{stop_mutex_};
+      idle_.notify_all();
+    }
+  };
+  const auto thread = io_.pick_index();
+  auto request = std::make_shared<inline_request>(io_.at(thread), environment_, std::move(counted));
+  auto spec = make_spec(std::move(s), *primary);
+  if (thread == io_.current_index())
+    begin(request, thread, std::move(spec));
+  else
+    boost::asio::post(io_.at(thread), [this, request, thread, spec = std::move(spec)]() mutable { begin(request, thread, std::move(spec)); });
+  return request;
+}
+
+void core_impl::begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec) {
+  running_[thread].push_back(*request);
+  request->start(std::move(spec));
+  if (refusing_.load(std::memory_order_acquire) && !started_)
+    request->force_end();
+}
+
+// ---- stop -----------------------------------------------------------------------------------------------------
+
+void core_impl::stop(duration grace) {
+  if (!started_ || std::exchange(stopped_, true))
+    return;
+  refuse_new();
+  wait_for_requests(grace);
+  end_all_requests();
+  wait_for_requests(seconds{5});
+  {
+    caf::scoped_actor self{*system_};
+    self->request(writer_, seconds{10}, flush_telemetry{}).receive([](const done&) {}, [](const caf::error&) {});
+  }
+  io_.stop();
+  stop_actors();
+}
+
+void core_impl::wait_for_requests(duration grace) {
+  std::unique_lock lock{stop_mutex_};
+  idle_.wait_for(lock, grace, [this] { return in_flight_.load(std::memory_order_seq_cst) == 0; });
+}
+
+void core_impl::end_all_requests() {
+  for (std::size_t i = 0; i < io_.size(); ++i)
+    boost::asio::post(io_.at(i), [this, i] {
+      // Ending one takes it out of the list; an actor's ends later.
+      std::vector<std::shared_ptr<inline_request>> all;
+      for (auto& request : running_[i])
+        all.push_back(request.shared_from_this());
+      for (const auto& request : all)
+        request->force_end();
+    });
+}
+
+void core_impl::stop_actors() {
+  caf::anon_send_exit(directory_, caf::exit_reason::user_shutdown);
+  for (const auto& handle : registry_->all()) {
+    if (auto breaker = handle->breaker())
+      caf::anon_send_exit(breaker, caf::exit_reason::user_shutdown);
+    handle->set_breaker(breaker_actor{});
+  }
+  for (const auto& shard : environment_->shards)
+    caf::anon_send_exit(shard, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(writer_, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(health_, caf::exit_reason::user_shutdown);
+  environment_.reset();
+  directory_ = directory_actor{};
+  health_ = health_actor{};
+  writer_ = telemetry_writer_actor{};
+  reader_ = telemetry_reader_actor{};
+  system_.reset(); // waits for the actors to end
+}
+
+} // namespace switchyard

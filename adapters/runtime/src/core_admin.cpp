@@ -1,0 +1,96 @@
+#include "core_impl.hpp"
+
+#include <boost/asio/post.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <utility>
+
+namespace switchyard {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds answer_limit{5};
+
+// Asks an actor from outside the actors: a short-lived one waits for the answer, so no thread does.
+template <class Answer, class Target, class Message>
+void ask(caf::actor_system& system, const Target& target, Message message, std::function<void(Answer)> on_answer,
+         std::function<void()> on_failure) {
+  system.spawn([=](caf::event_based_actor* self) {
+    self->request(target, answer_limit, message)
+      .then([=](Answer answer) { on_answer(std::move(answer)); }, [=](const caf::error&) { on_failure(); });
+  });
+}
+
+} // namespace
+
+void core_impl::list_circuits(std::function<void(std::vector<circuit_description>)> on_done) {
+  ask<std::vector<circuit_description>>(*system_, directory_, switchyard::list_circuits{}, on_done, [on_done] { on_done({}); });
+}
+
+void core_impl::change_circuit(switchyard::change_circuit change, std::function<void(bool)> on_done) {
+  ask<done>(*system_, directory_, std::move(change), [on_done](done d) { on_done(d.ok); }, [on_done] { on_done(false); });
+}
+
+void core_impl::describe_health(std::function<void(std::vector<provider_health>)> on_done) {
+  ask<std::vector<provider_health>>(*system_, health_, switchyard::describe_health{}, on_done, [on_done] { on_done({}); });
+}
+
+void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
+  // What was answered is to be found: the writer first writes what waits in its queue.
+  ask<done>(
+    *system_, writer_, flush_telemetry{},
+    [this, query, on_done](done) {
+      ask<telemetry_answer>(*system_, reader_, switchyard::query_telemetry{query}, on_done,
+                            [on_done] { on_done({nullptr, "the telemetry log does not answer"}); });
+    },
+    [on_done] { on_done({nullptr, "the telemetry log does not answer"}); });
+}
+
+wall_time core_impl::to_wall(time_point t) const {
+  return shared_->wall_clock() + (t - time_point{std::chrono::steady_clock::now()});
+}
+
+std::shared_ptr<void> core_impl::observe(std::shared_ptr<event_sink> observer) {
+  return event_hub::observe(hub_, std::move(observer));
+}
+
+std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string& id, const std::string& profile) {
+  auto handle = registry_->find(id);
+  if (!handle) {
+    const auto settings = config_.circuits.find(profile);
+    if (settings == config_.circuits.end())
+      return nullptr;
+    handle = registry_->add(std::make_shared<circuit_handle>(circuit_id{id, {}, {}}, settings->second));
+    metrics_->add_circuit({handle->cell().id(), id, {}, {}});
+    // Its breaker is started by the directory, and is there when this returns.
+    caf::scoped_actor self{*system_};
+    self->request(directory_, answer_limit, switchyard::list_circuits{})
+      .receive([](const std::vector<circuit_description>&) {}, [](const caf::error&) {});
+  }
+  auto access = std::make_shared<circuit_access>();
+  access->keep_alive = handle;
+  access->cell = &handle->cell();
+  access->settings = &handle->settings();
+  access->wake = [handle] {
+    if (const auto breaker = handle->breaker())
+      caf::anon_send(breaker, drain_reports{});
+  };
+  access->send = [handle](outcome_report report) {
+    if (const auto breaker = handle->breaker())
+      caf::anon_send(breaker, overflow_report{std::move(report)});
+  };
+  access->ask = [this, handle](std::function<void(std::optional<admission_verdict>)> on_answer) {
+    const auto breaker = handle->breaker();
+    if (!breaker || !system_)
+      return on_answer(std::nullopt);
+    switchyard::ask<admission_verdict>(*system_, breaker, probe_request{}, [on_answer](admission_verdict v) { on_answer(v); },
+                                       [on_answer] { on_answer(std::nullopt); });
+  };
+  return access;
+}
+
+} // namespace switchyard

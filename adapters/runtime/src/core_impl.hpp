@@ -1,0 +1,103 @@
+#pragma once
+
+#include "event_hub.hpp"
+#include "inline_request.hpp"
+
+#include "switchyard/actors/directory.hpp"
+#include "switchyard/actors/health.hpp"
+#include "switchyard/actors/idempotency.hpp"
+#include "switchyard/actors/telemetry.hpp"
+#include "switchyard/actors/topology.hpp"
+#include "switchyard/prometheus/metrics.hpp"
+#include "switchyard/runtime/core.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace switchyard {
+
+class core_impl final : public core, public std::enable_shared_from_this<core_impl> {
+public:
+  core_impl(config c, core_options options);
+  ~core_impl() override;
+
+  /// Opens and starts everything; the reason when something cannot be.
+  std::optional<start_error> start();
+
+  const config& settings() const noexcept override { return config_; }
+  http::io_threads& threads() noexcept override { return io_; }
+  std::string new_request_id() override;
+  std::shared_ptr<request_handle> submit(submission s, result_callback on_done) override;
+  std::size_t in_flight() const noexcept override { return in_flight_.load(std::memory_order_relaxed); }
+  std::vector<std::string> active_routes() const override;
+
+  void list_circuits(std::function<void(std::vector<circuit_description>)> on_done) override;
+  void change_circuit(switchyard::change_circuit change, std::function<void(bool)> on_done) override;
+  void describe_health(std::function<void(std::vector<provider_health>)> on_done) override;
+  void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) override;
+  std::string metrics_text() override { return metrics_->expose(); }
+  wall_time to_wall(time_point t) const override;
+  std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer) override;
+
+  void refuse_new() noexcept override { refusing_.store(true, std::memory_order_release); }
+  void stop(duration grace) override;
+
+  std::shared_ptr<const circuit_access> circuit(const std::string& id, const std::string& profile) override;
+  const services& shared() const noexcept override { return *shared_; }
+
+private:
+  std::optional<start_error> open_stores();
+  std::optional<start_error> make_providers();
+  void make_metrics();
+  void start_actors(std::vector<scored_attempt> history);
+  store_result<std::vector<scored_attempt>> read_history();
+  request_spec make_spec(submission&& s, const route_target& primary) const;
+  void begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec);
+  void wait_for_requests(duration grace);
+  void end_all_requests();
+  void stop_actors();
+
+  config config_;
+  core_options options_;
+  std::shared_ptr<services> shared_;
+  std::shared_ptr<event_hub> hub_ = std::make_shared<event_hub>();
+  std::shared_ptr<metrics::metrics> metrics_;
+  std::shared_ptr<void> metrics_subscription_;
+  std::string id_prefix_; ///< makes request ids of different processes differ
+  std::atomic<std::uint64_t> next_id_{0};
+  std::atomic<std::uint64_t> random_state_{0};
+
+  std::shared_ptr<telemetry_log> log_;
+  std::shared_ptr<answer_store> answers_;
+  std::shared_ptr<telemetry_queue> queue_ = std::make_shared<telemetry_queue>();
+  std::shared_ptr<circuit_registry> registry_ = std::make_shared<circuit_registry>();
+  std::map<std::string, std::shared_ptr<provider>> providers_;
+  std::shared_ptr<const topology> topology_;
+
+  http::io_threads io_;
+  std::vector<request_list> running_; ///< by I/O thread, each touched by its thread only
+
+  caf::actor_system_config actor_config_;
+  std::unique_ptr<caf::actor_system> system_;
+  directory_actor directory_;
+  health_actor health_;
+  telemetry_writer_actor writer_;
+  telemetry_reader_actor reader_;
+  std::shared_ptr<const request_environment> environment_;
+
+  std::atomic<bool> refusing_{false};
+  std::atomic<std::size_t> in_flight_{0};
+  std::mutex stop_mutex_; ///< for the one who waits in `stop`
+  std::condition_variable idle_;
+  bool started_ = false;
+  bool stopped_ = false;
+};
+
+} // namespace switchyard

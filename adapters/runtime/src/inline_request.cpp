@@ -1,0 +1,88 @@
+#include "inline_request.hpp"
+
+#include <boost/asio/dispatch.hpp>
+
+#include <caf/send.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace switchyard {
+
+inline_request::inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment,
+                               result_callback on_done)
+  : io_(io), timer_(io), environment_(std::move(environment)), on_done_(std::move(on_done)) {}
+
+void inline_request::start(request_spec spec) {
+  // The runner may end on an actor's thread; the result always comes back to this one.
+  auto on_done = [self = shared_from_this()](std::shared_ptr<const request_result> result) {
+    boost::asio::dispatch(self->io_, [self, result = std::move(result)]() mutable { self->finished(std::move(result)); });
+  };
+  const auto at = now();
+  runner_ = std::make_unique<request_runner>(std::move(spec), environment_, std::move(on_done), at);
+  go_on(runner_->feed(flow_input::begin{}, at, listener()));
+}
+
+listener_factory inline_request::listener() {
+  return [this] { return shared_from_this(); };
+}
+
+void inline_request::on_attempt_done(provider_result&& result) noexcept {
+  if (runner_)
+    go_on(runner_->attempt_done(std::move(result), now(), listener()));
+}
+
+void inline_request::go_on(const runner_request& wish) {
+  if (!runner_)
+    return;
+  if (!std::holds_alternative<std::monostate>(wish)) {
+    timer_.cancel();
+    armed_.reset();
+    actor_ = spawn_request(*environment_->system, std::move(runner_), wish);
+    return;
+  }
+  if (runner_->done())
+    runner_.reset();
+  else
+    arm_timer();
+}
+
+// A timer that is set earlier than needed is left alone: it looks again when it fires.
+void inline_request::arm_timer() {
+  const auto wake = runner_->wake_at();
+  if (!wake || (armed_ && *armed_ <= *wake))
+    return;
+  armed_ = wake;
+  timer_.expires_at(*wake);
+  timer_.async_wait([self = shared_from_this()](boost::system::error_code failed) {
+    if (failed || !self->runner_)
+      return;
+    self->armed_.reset();
+    self->go_on(self->runner_->timer(now(), self->listener()));
+  });
+}
+
+void inline_request::cancel() {
+  boost::asio::dispatch(io_, [self = shared_from_this()] { self->leave(false); });
+}
+
+void inline_request::force_end() {
+  leave(true);
+}
+
+void inline_request::leave(bool force) {
+  if (actor_)
+    caf::anon_send(actor_, cancel_request{force});
+  else if (runner_)
+    go_on(runner_->feed(flow_input::cancel{force}, now(), listener()));
+}
+
+void inline_request::finished(std::shared_ptr<const request_result> result) {
+  timer_.cancel();
+  actor_ = request_actor{};
+  unlink();
+  if (auto on_done = std::exchange(on_done_, nullptr))
+    on_done(std::move(result));
+}
+
+} // namespace switchyard

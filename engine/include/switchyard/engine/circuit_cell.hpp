@@ -1,0 +1,172 @@
+#pragma once
+
+// The part of a circuit that many threads touch: the published view, which callers read, and the queue of
+// outcome reports, which callers fill and the breaker actor drains. The breaker is the only writer of the view.
+//
+// Exact counting [C4] rests on one invariant. Every report takes a ticket; tickets are numbered in the order in
+// which outcomes count. The breaker publishes, in one word, how many tickets it has counted (`settled`) and a lower
+// bound of how many further outcomes a trip needs (`distance`, see trip_distance). So whoever reads
+// `pending = tickets - settled < distance` knows that no pending outcome can have tripped the circuit, and is
+// admitted without a message; otherwise the state is not yet known and he asks the breaker, who counts what is
+// pending first. A report never waits: its consequence is visible to every later caller as soon as it has its ticket.
+//
+// Order of reads in `try_admit`: tickets, then settled/distance, then state. The breaker writes the state before
+// settled/distance. So a caller that sees a ticket as settled also sees the state that it led to. The memory orders
+// are argued where the words are written, in circuit_cell.cpp.
+//
+// When the queue is full, a report is still counted as pending, but travels in a message (`queued` false). Until the
+// breaker has published that all such reports are counted, every further report travels so too, which keeps them
+// in order, and callers ask, which keeps the breaker's mailbox no longer than there are calls in flight.
+//
+// What the breaker does on any message (a wake-up, a report that did not fit, somebody who asks, its timer):
+//
+//   do {
+//     cell.begin_drain();
+//     while (auto r = cell.pop()) circuit.report(*r, now);
+//     cell.publish(circuit, now);
+//   } while (cell.unfinished());
+//
+// and only then the message's own business: count its report and call `overflow_counted`, or `circuit.ask`; then
+// publish once more and answer. Behind a ticket that is taken and not yet written may stand outcomes that were
+// answered long ago, so neither may go before them. Rather than spin, the breaker may send the message to itself.
+
+#include "switchyard/engine/circuit.hpp"
+#include "switchyard/engine/retry_budget.hpp"
+#include "switchyard/engine/time.hpp"
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace switchyard {
+
+/// The fast answer to one who wants to call.
+struct fast_admission {
+  enum class kind : std::uint8_t {
+    admitted, ///< go; report with `generation`
+    refused,  ///< by an open, full half-open or forced-open circuit
+    ask,      ///< only the breaker can tell: a probe may be due, or pending outcomes may have tripped it
+  } what = kind::ask;
+  std::uint32_t generation = 0;
+  std::optional<duration> wait; ///< when refused and known [C6]
+};
+
+/// What became of a report.
+struct report_receipt {
+  bool wake = false;        ///< the caller must now send the breaker its wake-up message
+  bool queued = true;       ///< false: the queue is full; the caller must send the report itself in a message, with
+                            ///< `ticket` filled in (it is already counted as pending)
+  std::uint32_t ticket = 0; ///< names this report, for a later `amends`
+};
+
+/// Identity of a circuit [C12]: provider, provider/model or provider/model/region.
+struct circuit_id {
+  std::string provider;
+  std::string model;  ///< empty at scope provider
+  std::string region; ///< empty at scopes provider and model
+  /// `/` and `%` inside a part percent-encoded, parts joined by `/`.
+  std::string str() const;
+  friend auto operator<=>(const circuit_id&, const circuit_id&) = default;
+};
+
+class circuit_cell {
+public:
+  /// `window` says whether every success must be counted (a window is configured). `capacity` bounds the queue
+  /// of reports; it is rounded up to a power of two. Until the first `publish` the cell shows a new closed circuit
+  /// of generation 1.
+  circuit_cell(circuit_id id, bool window, std::uint32_t capacity = 64);
+  ~circuit_cell();
+  circuit_cell(const circuit_cell&) = delete;
+  circuit_cell& operator=(const circuit_cell&) = delete;
+
+  const std::string& id() const noexcept { return name_; }
+  const circuit_id& parts() const noexcept { return id_; }
+
+  // ---- any thread ------------------------------------------------------------------------------------------
+
+  /// Admission without a message, where the view suffices. Lock-free.
+  fast_admission try_admit(time_point now) const noexcept;
+
+  /// Whether a call of that generation may still be retried: the circuit has not opened meanwhile [R3].
+  bool still_admits(std::uint32_t generation) const noexcept;
+
+  /// Hands in an outcome of an ordinary permit or of a probe. Never waits. Lock-free but for one rule: the
+  /// breaker counts in ticket order.
+  report_receipt report(const outcome_report& r) noexcept;
+
+  /// Counts a refusal [C11].
+  void count_refusal() noexcept { refusals_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t refusals() const noexcept { return refusals_.load(std::memory_order_relaxed); }
+
+  circuit_state state() const noexcept;
+  circuit_mode mode() const noexcept;
+  std::uint32_t generation() const noexcept;
+
+  // ---- the breaker only ------------------------------------------------------------------------------------
+
+  /// Begins a drain: from here on a new report asks for a wake-up again.
+  void begin_drain() noexcept;
+
+  /// The next report in order, if one is completely written.
+  std::optional<outcome_report> pop() noexcept;
+
+  /// Asked after `publish`: whether a ticket was taken that the publication did not count, be it written or not yet;
+  /// then drain again soon, because its reporter may rely on that and not wake anybody.
+  bool unfinished() const noexcept;
+
+  /// One report that came by message because the queue was full was counted; call it before `publish`.
+  void overflow_counted() noexcept { ++overflow_counted_; }
+
+  /// Publishes what the circuit is now, all popped reports counted.
+  void publish(const circuit& c, time_point now) noexcept;
+
+  /// While set, plain successes do not wake the breaker before the queue is half full: it has a timer pending that
+  /// will drain them, so that steady traffic costs few messages. Whoever unsets it drains afterwards.
+  void set_lazy(bool on) noexcept { lazy_.store(on, std::memory_order_seq_cst); }
+
+  /// The successor of a dead breaker calls this first [C14]: reports whose messages died with it are given up, or
+  /// they would be pending for ever.
+  void take_over() noexcept;
+
+private:
+  struct slot;
+
+  bool changes_nothing(const outcome_report& r) const noexcept;
+  report_receipt overflow(const outcome_report& r) noexcept;
+  bool must_wake(const outcome_report& r, std::uint32_t ticket) noexcept;
+  void give_back_overflow(std::uint32_t count) noexcept;
+
+  // Read by all, written by none.
+  circuit_id id_;
+  std::string name_;
+  std::uint32_t capacity_;
+  std::unique_ptr<slot[]> slots_;
+
+  // Written by reporters. tickets_: low half the number of tickets taken, high half the reports that travel in
+  // messages and are not yet published as counted.
+  alignas(64) std::atomic<std::uint64_t> tickets_{0};
+  std::atomic<bool> wake_{false}; ///< a wake-up is on its way and its drain has not begun
+  std::atomic<std::uint32_t> overflow_names_{0};
+
+  // The published view: written by the breaker. progress_: low half `distance`, high half `settled`.
+  alignas(64) std::atomic<std::uint64_t> progress_;
+  std::atomic<std::uint64_t> admission_;
+  std::atomic<std::int64_t> valid_until_; ///< of `distance`; nanoseconds, as is the next
+  std::atomic<std::int64_t> next_probe_;  ///< of an open circuit; the largest value when unknown
+  std::atomic<bool> lazy_{false};
+
+  // The breaker's own.
+  alignas(64) std::uint32_t head_ = 0; ///< the next ticket to pop
+  std::uint32_t overflow_counted_ = 0;
+
+  // Counted by callers, apart from the admission.
+  alignas(64) std::atomic<std::uint64_t> refusals_{0};
+
+public:
+  retry_budget retries; ///< of all calls of this circuit [R3]; any thread
+};
+
+} // namespace switchyard

@@ -1,0 +1,124 @@
+#pragma once
+
+// Which submit of a key runs, which wait for its answer, which get a stored one [I]. Pure: the caller looks
+// up and writes the store, and tells the ledger what it found.
+//
+//   reserve --(miss)--> lead ---- complete(success) --> stored, joiners answered, entry gone
+//                        |  \---- complete(failure) --> joiners get the same error, entry gone [I6]
+//                        |  \---- lead lost (died) ---> the first joiner leads, with a new token [I7]
+//                        +-- further reserves: join (or in_flight), conflict when the payload differs
+
+#include "switchyard/engine/settings.hpp"
+#include "switchyard/engine/time.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace switchyard {
+
+/// SHA-256 of path and body [I3]; computed by the caller.
+using payload_fingerprint = std::array<std::uint8_t, 32>;
+
+/// Scope of a key [I2]: tenant, operation path, key. None of them holds a zero byte.
+struct idempotency_scope {
+  std::string tenant, path, key;
+  /// One text for maps and stores: the three joined by zero bytes.
+  std::string str() const;
+};
+
+/// Whether a key may be used: 1-255 characters of 0x21-0x7E [I1].
+bool valid_idempotency_key(std::string_view key) noexcept;
+
+/// A stored success [I5].
+struct stored_answer {
+  payload_fingerprint fingerprint{};
+  int status = 200;
+  std::string content_type;
+  std::string body;
+  wall_time stored_at{};
+  duration ttl{};
+  /// Whether it may still be replayed. A clock set back does not lengthen its life [C18]: an answer from the
+  /// future counts as expired once it is further ahead than its whole TTL.
+  bool alive(wall_time now) const noexcept;
+};
+
+/// Names who holds a lead; a lost lead's token neither stores nor releases.
+using owner_token = std::uint64_t;
+/// Names one waiting submit.
+using waiter_id = std::uint64_t;
+
+struct reserve_request {
+  std::string scope; ///< idempotency_scope::str()
+  payload_fingerprint fingerprint{};
+  waiter_id waiter = 0; ///< unique among submits
+  bool stream = false;  ///< a stream reserves and is never joined [I9]
+  idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+};
+
+struct reserve_result {
+  enum class kind : std::uint8_t { lead, joined, replay, conflict, in_flight } what = kind::lead;
+  owner_token token = 0;                       ///< of a lead
+  std::shared_ptr<const stored_answer> answer; ///< of a replay
+};
+
+/// The keys that are in flight. Not thread-safe: one owner, an idempotency actor. Every operation costs O(1), `leave`
+/// O(joiners of that key), whatever the number of keys.
+class idempotency_ledger {
+public:
+  /// `first_token` is the first token given out: the successor of a dead owner starts above all that its predecessor
+  /// may have given, so that those have lost their leads [I7].
+  explicit idempotency_ledger(owner_token first_token = 1) noexcept : next_token_(first_token) {}
+
+  /// Whether the key is in flight here; if not, the caller looks it up in the store before `reserve`.
+  bool in_flight(std::string_view scope) const;
+
+  /// Decides about one submit [I3, I4]. `stored` is what the store has of the key (expired ones count as nothing);
+  /// ignored while the key is in flight.
+  reserve_result reserve(const reserve_request& r, std::shared_ptr<const stored_answer> stored, wall_time now);
+
+  /// Whether this token still leads: only then may its answer be stored.
+  bool leads(std::string_view scope, owner_token token) const;
+
+  /// The leader is done (success or failure): the entry goes; returns the waiters to answer, in order of
+  /// arrival. Nothing when the token has lost the lead.
+  std::optional<std::vector<waiter_id>> complete(std::string_view scope, owner_token token);
+
+  struct promotion {
+    waiter_id waiter;
+    owner_token token;
+  };
+  /// The leader died without completing: the first joiner leads, with a new token; nothing when there is none (the
+  /// entry goes) or the token has lost the lead.
+  std::optional<promotion> lead_lost(std::string_view scope, owner_token token);
+
+  /// A joiner gives up [I7].
+  void leave(std::string_view scope, waiter_id waiter);
+
+  std::size_t size() const noexcept { return entries_.size(); }
+
+private:
+  /// Lets a map of strings be asked with a view.
+  struct scope_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view scope) const noexcept { return std::hash<std::string_view>{}(scope); }
+  };
+  struct entry {
+    payload_fingerprint fingerprint{};
+    owner_token token = 0;
+    bool stream = false;
+    std::deque<waiter_id> waiters;
+  };
+  std::unordered_map<std::string, entry, scope_hash, std::equal_to<>> entries_;
+  owner_token next_token_;
+};
+
+} // namespace switchyard

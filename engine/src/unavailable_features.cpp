@@ -1,0 +1,101 @@
+#include "switchyard/engine/validate.hpp"
+
+#include <array>
+#include <functional>
+
+namespace switchyard {
+namespace {
+
+using report = std::function<void(std::string pointer, std::string value)>;
+
+/// A feature that this version lacks, and where a configuration asks for it.
+struct missing_feature {
+  std::string_view what;
+  void (*find)(const config& settings, const report& found);
+};
+
+void find_canaries(const config& settings, const report& found) {
+  for (const auto& [name, circuit] : settings.circuits) {
+    if (circuit.canary)
+      found(child_pointer(child_pointer("/circuits", name), "canary"), "{...}");
+  }
+}
+
+void find_static_providers(const config& settings, const report& found) {
+  for (const auto& [name, provider] : settings.providers) {
+    if (provider.type == provider_settings::kind::static_answer)
+      found(child_pointer(child_pointer("/providers", name), "type"), "\"static\"");
+  }
+}
+
+void find_usage_injection(const config& settings, const report& found) {
+  for (const auto& [name, provider] : settings.providers) {
+    if (provider.stream_usage_inject)
+      found(child_pointer(child_pointer("/providers", name), "stream_usage"), "\"inject\"");
+  }
+}
+
+void find_reordering(const config& settings, const report& found) {
+  using enum health_settings::reorder_mode;
+  if (settings.health.reorder != off)
+    found("/health/reorder", settings.health.reorder == all ? "\"all\"" : "\"fallbacks\"");
+}
+
+void find_interrupted_failing(const config& settings, const report& found) {
+  if (settings.idempotency.on_interrupted == idempotency_settings::interrupted_mode::fail)
+    found("/idempotency/on_interrupted", "\"fail\"");
+}
+
+void find_cache(const config& settings, const report& found) {
+  if (settings.cache.enabled)
+    found("/cache/enabled", "true");
+}
+
+void find_budgets(const config& settings, const report& found) {
+  if (!settings.budgets.empty())
+    found("/budgets", "[...]");
+}
+
+void find_tls(const config& settings, const report& found) {
+  if (settings.gateway.tls)
+    found("/gateway/tls", "{...}");
+}
+
+void find_cors(const config& settings, const report& found) {
+  if (!settings.gateway.cors_origins.empty())
+    found("/gateway/cors", "{...}");
+}
+
+void find_cluster(const config& settings, const report& found) {
+  if (settings.cluster)
+    found("/cluster", "{...}");
+}
+
+/// A later version that brings a feature deletes its row.
+constexpr std::array<missing_feature, 10> missing_features{{
+    {"a canary", find_canaries},
+    {"a static provider", find_static_providers},
+    {"asking for usage in streams", find_usage_injection},
+    {"reordering by health", find_reordering},
+    {"failing interrupted keys", find_interrupted_failing},
+    {"the cache", find_cache},
+    {"a budget", find_budgets},
+    {"serving TLS", find_tls},
+    {"CORS", find_cors},
+    {"a cluster", find_cluster},
+}};
+
+} // namespace
+
+std::vector<setting_problem> unavailable_features(const config& settings) {
+  std::vector<setting_problem> problems;
+  for (const auto& feature : missing_features) {
+    feature.find(settings, [&](std::string pointer, std::string value) {
+      problems.push_back(
+          {std::move(pointer), std::move(value), std::string(feature.what) + " is not available in this version"});
+    });
+  }
+  return problems;
+}
+
+} // namespace switchyard

@@ -1,0 +1,161 @@
+#include "data_plane.hpp"
+
+#include "answers.hpp"
+#include "request_headers.hpp"
+#include "tenants.hpp"
+
+#include "switchyard/engine/bulkhead.hpp"
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <ctime>
+#include <string>
+#include <utility>
+
+namespace switchyard::gateway {
+
+namespace {
+
+namespace json = boost::json;
+using exchange_ptr = std::shared_ptr<http::exchange>;
+
+void reply_json(const exchange_ptr& x, int status, const json::object& o) {
+  header_list headers;
+  headers.add("Content-Type", "application/json");
+  x->reply(status, headers, json::serialize(o) + "\n");
+}
+
+class data_plane : public std::enable_shared_from_this<data_plane> {
+public:
+  data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining)
+    : engine_(std::move(engine)),
+      draining_(std::move(draining)),
+      tenants_(engine_->settings().gateway.tenants),
+      in_flight_(engine_->settings().gateway.max_in_flight),
+      started_(std::time(nullptr)) {}
+
+  void handle(const exchange_ptr& x) {
+    const auto& r = x->request();
+    if (const auto op = openai::operation_of(r.path))
+      return r.method == "POST" ? operation(x, *op) : wrong_method(x, "POST");
+    constexpr std::string_view models = "/v1/models";
+    const bool get = r.method == "GET" || r.method == "HEAD";
+    if (r.path == "/healthz")
+      return get ? reply_json(x, 200, {{"status", "ok"}}) : wrong_method(x, "GET");
+    if (r.path == "/readyz")
+      return get ? ready(x) : wrong_method(x, "GET");
+    if (r.path == models || r.path.starts_with("/v1/models/"))
+      return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1)) : wrong_method(x, "GET");
+    reply_error(*x, id_of(x), errc::not_found,
+                "there is nothing at " + r.path +
+                  "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
+  }
+
+private:
+  std::string id_of(const exchange_ptr& x) const {
+    const auto given = usable_request_id(x->request().headers);
+    return given ? std::string{*given} : engine_->new_request_id();
+  }
+
+  void wrong_method(const exchange_ptr& x, std::string_view allowed) const {
+    reply_error(*x, id_of(x), errc::method_not_allowed, x->request().path + " takes " + std::string{allowed});
+  }
+
+  void ready(const exchange_ptr& x) const {
+    if (draining_->load(std::memory_order_relaxed))
+      return reply_json(x, 503, {{"status", "shutting_down"}});
+    reply_json(x, 200, {{"status", "ok"}});
+  }
+
+  // The tenant's name, empty without tenants; nothing after the client was told that its key is not accepted.
+  std::optional<std::string> tenant_of(const exchange_ptr& x, std::string_view request_id) const {
+    if (!tenants_.required())
+      return std::string{};
+    auto name = tenants_.find(x->request().headers.find("Authorization").value_or(""));
+    if (!name)
+      reply_error(*x, request_id, errc::unauthorized, "the tenant key is missing or unknown: send Authorization: Bearer KEY");
+    return name;
+  }
+
+  void list_models(const exchange_ptr& x, const std::string& wanted) const {
+    const auto id = id_of(x);
+    if (!tenant_of(x, id))
+      return;
+    const auto describe = [this](const std::string& name) {
+      return json::object{{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "switchyard"}};
+    };
+    json::array all;
+    for (const auto& name : engine_->active_routes()) {
+      if (name == wanted)
+        return reply_json(x, 200, describe(name));
+      all.push_back(describe(name));
+    }
+    if (!wanted.empty())
+      return reply_error(*x, id, errc::unknown_route, "there is no active route " + wanted + "; GET /v1/models lists them");
+    reply_json(x, 200, {{"object", "list"}, {"data", std::move(all)}});
+  }
+
+  void operation(const exchange_ptr& x, openai::operation op) {
+    auto& r = x->request();
+    submission s;
+    s.request_id = id_of(x);
+    if (draining_->load(std::memory_order_acquire))
+      return reply_error(*x, s.request_id, errc::shutting_down, "the gateway is shutting down");
+    auto tenant = tenant_of(x, s.request_id);
+    if (!tenant)
+      return;
+    s.tenant = *std::move(tenant);
+    auto options = read_options(r.headers);
+    if (!options)
+      return reply_error(*x, s.request_id, errc::invalid_request, options.error());
+    auto view = openai::inspect_request(r.body);
+    if (!view)
+      return reply_error(*x, s.request_id, errc::invalid_request, view.error());
+    if (view->stream)
+      return reply_error(*x, s.request_id, errc::not_implemented, "streaming is not available in this version");
+    auto slot = std::make_shared<bulkhead::slot>(in_flight_.try_acquire());
+    if (!*slot)
+      return reply_error(*x, s.request_id, errc::overloaded,
+                         "more than " + std::to_string(in_flight_.limit()) + " requests are running");
+    s.route = view->model;
+    s.operation = r.path;
+    s.path = openai::provider_path(op);
+    s.view = *std::move(view);
+    s.headers = std::make_shared<const header_list>(forwarded_headers(r.headers, s.request_id));
+    s.body = {x, &r.body}; // shares the exchange's buffer
+    s.idempotency_key = std::move(options->idempotency_key);
+    s.idempotency_ttl = options->idempotency_ttl;
+    s.timeout = options->timeout;
+    s.fallback = options->fallback;
+    submit(x, std::move(s), std::move(slot));
+  }
+
+  void submit(const exchange_ptr& x, submission s, std::shared_ptr<bulkhead::slot> slot) {
+    const auto route = s.route;
+    const auto id = s.request_id;
+    // The slot is free for the next request before the client can see this one's answer.
+    auto handle = engine_->submit(std::move(s), [x, id, slot](std::shared_ptr<const request_result> result) {
+      slot->release();
+      reply_result(*x, id, *result);
+    });
+    if (!handle)
+      return reply_error(*x, id, errc::unknown_route, "there is no active route " + route + "; GET /v1/models lists them");
+    x->on_gone([handle] { handle->cancel(); });
+  }
+
+  std::shared_ptr<core> engine_;
+  std::shared_ptr<std::atomic<bool>> draining_;
+  tenants tenants_;
+  bulkhead in_flight_; ///< gateway.max_in_flight
+  std::time_t started_;
+};
+
+} // namespace
+
+http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
+  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
+  return [plane](const exchange_ptr& x) { plane->handle(x); };
+}
+
+} // namespace switchyard::gateway

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "switchyard/http/server.hpp"
+#include "switchyard/runtime/core.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace switchyard::gateway {
+
+/// The data plane's handler. `draining` is set when new requests are to be refused. The core must outlive the server.
+http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining);
+
+} // namespace switchyard::gateway

@@ -1,0 +1,100 @@
+#include "request_headers.hpp"
+
+#include "switchyard/engine/duration_text.hpp"
+#include "switchyard/engine/idempotency_ledger.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace switchyard::gateway {
+
+namespace {
+
+constexpr std::string_view own_prefix = "X-Switchyard-";
+
+constexpr std::array<std::string_view, 16> not_forwarded{
+  "Connection", "Keep-Alive",     "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "TE",
+  "Trailer",    "Transfer-Encoding", "Upgrade",       "Authorization",      "Cookie",              "Idempotency-Key",
+  "Host",       "Content-Length", "Accept-Encoding",  "Expect"};
+
+bool is_own(std::string_view name) {
+  return name.size() >= own_prefix.size() && same_field_name(name.substr(0, own_prefix.size()), own_prefix);
+}
+
+// Whether `name` is one of the comma-separated names of a Connection header: hop-by-hop by the client's own word.
+bool named_in(std::string_view connection, std::string_view name) {
+  while (!connection.empty()) {
+    const auto comma = connection.find(',');
+    auto token = connection.substr(0, comma);
+    const auto first = token.find_first_not_of(" \t");
+    token = first == std::string_view::npos ? std::string_view{} : token.substr(first, token.find_last_not_of(" \t") - first + 1);
+    if (same_field_name(token, name))
+      return true;
+    if (comma == std::string_view::npos)
+      break;
+    connection.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+boost::system::result<std::optional<duration>, std::string> read_duration(const header_list& headers, std::string_view name) {
+  const auto text = headers.find(name);
+  if (!text)
+    return std::optional<duration>{};
+  const auto parsed = parse_duration(*text);
+  if (!parsed || *parsed <= duration::zero())
+    return std::string{name} + ": " + std::string{*text} + " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m";
+  return parsed;
+}
+
+} // namespace
+
+boost::system::result<request_options, std::string> read_options(const header_list& headers) {
+  request_options o;
+  if (const auto key = headers.find("Idempotency-Key")) {
+    if (!valid_idempotency_key(*key))
+      return std::string{"Idempotency-Key is not accepted: give 1 to 255 visible ASCII characters"};
+    o.idempotency_key = *key;
+  }
+  auto ttl = read_duration(headers, "X-Switchyard-Idempotency-TTL");
+  if (!ttl)
+    return ttl.error();
+  o.idempotency_ttl = *ttl;
+  auto timeout = read_duration(headers, "X-Switchyard-Timeout");
+  if (!timeout)
+    return timeout.error();
+  o.timeout = *timeout;
+  if (const auto fallback = headers.find("X-Switchyard-Fallback")) {
+    if (!same_field_name(*fallback, "off") && !same_field_name(*fallback, "on"))
+      return "X-Switchyard-Fallback: " + std::string{*fallback} + " is not accepted: give on or off";
+    o.fallback = same_field_name(*fallback, "on");
+  }
+  return o;
+}
+
+std::optional<std::string_view> usable_request_id(const header_list& headers) noexcept {
+  const auto id = headers.find("X-Request-Id");
+  if (!id || id->empty() || id->size() > 128)
+    return std::nullopt;
+  const bool good = std::all_of(id->begin(), id->end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  });
+  return good ? id : std::nullopt;
+}
+
+header_list forwarded_headers(const header_list& headers, std::string_view request_id) {
+  const auto connection = headers.find("Connection").value_or(std::string_view{});
+  header_list forwarded;
+  forwarded.reserve(headers.text().size() + request_id.size() + 24);
+  for (const auto& f : headers) {
+    const bool kept_back = is_own(f.name) || same_field_name(f.name, "X-Request-Id") || named_in(connection, f.name) ||
+                           std::any_of(not_forwarded.begin(), not_forwarded.end(),
+                                       [&](std::string_view n) { return same_field_name(n, f.name); });
+    if (!kept_back)
+      forwarded.add(f.name, f.value);
+  }
+  forwarded.add("X-Request-Id", request_id);
+  return forwarded;
+}
+
+} // namespace switchyard::gateway
