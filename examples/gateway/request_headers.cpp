@@ -50,23 +50,25 @@ boost::system::result<std::optional<duration>, std::string> read_duration(const 
 } // namespace
 
 boost::system::result<request_options, std::string> read_options(const header_list& headers) {
+  using result = boost::system::result<request_options, std::string>;
+  const auto refused = [](const std::string& why) { return result{boost::system::in_place_error, why}; };
   request_options o;
   if (const auto key = headers.find("Idempotency-Key")) {
     if (!valid_idempotency_key(*key))
-      return std::string{"Idempotency-Key is not accepted: give 1 to 255 visible ASCII characters"};
+      return refused("Idempotency-Key is not accepted: give 1 to 255 visible ASCII characters");
     o.idempotency_key = *key;
   }
   auto ttl = read_duration(headers, "X-Switchyard-Idempotency-TTL");
   if (!ttl)
-    return ttl.error();
+    return refused(ttl.error());
   o.idempotency_ttl = *ttl;
   auto timeout = read_duration(headers, "X-Switchyard-Timeout");
   if (!timeout)
-    return timeout.error();
+    return refused(timeout.error());
   o.timeout = *timeout;
   if (const auto fallback = headers.find("X-Switchyard-Fallback")) {
     if (!same_field_name(*fallback, "off") && !same_field_name(*fallback, "on"))
-      return "X-Switchyard-Fallback: " + std::string{*fallback} + " is not accepted: give on or off";
+      return refused("X-Switchyard-Fallback: " + std::string{*fallback} + " is not accepted: give on or off");
     o.fallback = same_field_name(*fallback, "on");
   }
   return o;

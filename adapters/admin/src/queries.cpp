@@ -61,11 +61,13 @@ boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::s
 }
 
 boost::system::result<change_circuit, std::string> parse_circuit_change(std::string_view body) {
+  using result = boost::system::result<change_circuit, std::string>;
+  const auto refused = [](const std::string& why) { return result{boost::system::in_place_error, why}; };
   static const std::string accepted = R"(give {"mode":"auto"|"forced_open"|"disabled"} or {"reset":true})";
   boost::system::error_code failed;
   const auto value = json::parse(body, failed);
   if (failed || !value.is_object())
-    return "the body is not a JSON object: " + accepted;
+    return refused("the body is not a JSON object: " + accepted);
   change_circuit change;
   for (const auto& [key, v] : value.get_object()) {
     if (key == "mode" && v.is_string() && v.get_string() == "auto")
@@ -77,10 +79,10 @@ boost::system::result<change_circuit, std::string> parse_circuit_change(std::str
     else if (key == "reset" && v.is_bool())
       change.reset = v.get_bool();
     else
-      return std::string{key} + " is not accepted so: " + accepted;
+      return refused(std::string{key} + " is not accepted so: " + accepted);
   }
   if (!change.mode && !change.reset)
-    return "nothing to change: " + accepted;
+    return refused("nothing to change: " + accepted);
   return change;
 }
 

@@ -162,7 +162,7 @@ void families::on(const idempotency_event& e) {
 }
 
 void families::on(const request_event& e) {
-  const auto& r = e.record->request;
+  const auto& r = e.record.request;
   auto& asked = route(r.requested_route);
   auto outcome = outcome_index(r.success, r.failure);
   auto labels = [&] { return prometheus::Labels{{"route", asked.name}, {"outcome", outcome_name(outcome)}}; };

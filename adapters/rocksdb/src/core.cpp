@@ -19,6 +19,17 @@ bool take_turn(std::atomic<std::int64_t>& next, duration interval) {
   return now >= due && next.compare_exchange_strong(due, now + interval.count(), std::memory_order_relaxed);
 }
 
+std::uint64_t size_of_logs(const std::filesystem::path& directory) {
+  std::uint64_t total = 0;
+  std::error_code failed;
+  std::filesystem::directory_iterator it(directory, failed), end;
+  for (; !failed && it != end; it.increment(failed))
+    if (std::error_code none; it->path().extension() == ".log")
+      if (auto size = it->file_size(none); !none)
+        total += size;
+  return total;
+}
+
 } // namespace
 
 core::core(std::filesystem::path directory, options o, const open_hooks& hooks)
@@ -69,7 +80,7 @@ store_result<void> core::try_write(const std::function<void(rocksdb::WriteBatch&
 }
 
 bool core::reopen() {
-  if (!take_turn(next_reopen_, hooks_.resume_interval) || !takes_files())
+  if (!take_turn(next_reopen_, hooks_.resume_interval) || !has_room())
     return false;
   std::unique_lock lock(mutex_);
   database_.reset(); // gives the lock on the directory back
@@ -82,11 +93,17 @@ bool core::reopen() {
   return true;
 }
 
-/// While the disk is full, the failed database stays open for reading.
-bool core::takes_files() const {
+// While the disk is full, the failed database stays open for reading; closing it is worth it only when it can be
+// opened again. Opening writes little, unless the log holds more than fits into a write buffer: that becomes tables.
+bool core::has_room() const {
   auto* env = hooks_.env ? hooks_.env : rocksdb::Env::Default();
+  constexpr std::uint64_t room = 1 << 20;
+  auto log = size_of_logs(directory_);
+  std::uint64_t free = 0;
+  auto known = env->GetFreeSpace(directory_.string(), &free);
+  if (known.ok() && free < room + (log > hooks_.write_buffer / 2 ? log : 0))
+    return false;
   auto name = (directory_ / "probe.tmp").string();
-  constexpr std::size_t room = 1 << 20; // for what opening writes
   auto s = rocksdb::WriteStringToFile(env, std::string(room, '\0'), name, true);
   env->DeleteFile(name).PermitUncheckedError();
   return s.ok();

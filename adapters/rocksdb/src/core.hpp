@@ -4,8 +4,8 @@
 //
 // After a failed write, also one in the background, RocksDB refuses all further ones. `DB::Resume` is meant to end
 // that, but up to 7.8 and later it leaves the log's writer in its failed state (facebook/rocksdb#11643, #12998), and
-// the next write makes the failure final. So the database is closed and opened again instead, once its directory takes
-// files again: what was written before is in its tables and its log.
+// the next write makes the failure final. So the database is closed and opened again instead, once its directory has
+// room for that: what was written before is in its tables and its log.
 
 #include "open_database.hpp"
 
@@ -65,7 +65,7 @@ private:
 
   store_result<void> try_write(const std::function<void(rocksdb::WriteBatch&, const open_database&)>& fill, bool sync);
   bool reopen();
-  bool takes_files() const;
+  bool has_room() const;
   void keep_retention_going(const open_database& database);
 
   std::filesystem::path directory_;

@@ -82,6 +82,9 @@ rocksdb::DBOptions database_options(const options& o, const open_hooks& hooks) {
   // A kill -9 may cut the last record of the log, nothing else; damage before the end is an error, as it may hide
   // answers that were given. (The default would silently drop all that follows the damage.)
   d.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // Opening again after a full disk must not need room for what the log already holds. Bounded by the log's size.
+  d.avoid_flush_during_recovery = true;
+  d.allow_fallocate = false;       // 17 MiB set aside for every log would be most of a small disk
   d.recycle_log_file_num = 0;      // a recycled log's old tail could not be told from damage
   d.max_total_wal_size = 64 << 20; // an idle family must not keep the log of busy ones for ever; bounds replay at start
   d.max_background_jobs = 2;       // one flush, one compaction: the cores belong to requests

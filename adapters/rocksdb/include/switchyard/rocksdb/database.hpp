@@ -41,7 +41,7 @@ struct options {
 /// stores taken from it is gone.
 ///
 /// When writes fail, e.g. on a full disk, every write says so until one succeeds again; what was written stays
-/// readable, and nothing needs to be reopened once there is space [H7, I13].
+/// readable, and within a second after there is space (a few MiB, at most 64) writes succeed again [H7, I13].
 class database {
 public:
   virtual ~database() = default;
