@@ -2,10 +2,13 @@
 
 #include "switchyard/engine/circuit.hpp"
 
+#include <caf/actor_cast.hpp>
+#include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -25,34 +28,50 @@ struct breaker_state {
   std::shared_ptr<circuit_handle> handle;
   std::shared_ptr<const services> shared;
   std::optional<circuit> own;
+  std::deque<outcome_report> held; ///< came by message and must not go before a report still being written
   std::optional<time_point> timer_at;
   std::uint64_t timer = 0;
   std::uint32_t counted = 0; ///< reports since the lazy timer last fired
+  bool rates_due = false;    ///< reports were counted since the rates were last announced
+  bool drain_sent = false;   ///< a drain_reports of its own is on its way
   bool lazy = false;
   std::optional<time_point> lazy_until;
 
   circuit_cell& cell() const { return handle->cell(); }
   time_point now() const { return self->clock().now(); }
 
-  // Counts what waits, in order.
-  void drain(time_point at) {
-    cell().begin_drain();
-    while (const auto report = cell().pop()) {
-      own->report(*report, std::max(at, report->at));
-      ++counted;
-    }
-    own->advance(at);
+  void count(const outcome_report& report, time_point at) {
+    own->report(report, at);
+    ++counted;
+    rates_due = true;
   }
 
-  // What every handler ends with: the view, then who else wants to know, then the timers.
+  // Counts what waits, in order, and publishes. False when a ticket is taken whose report is not yet written: behind it
+  // may stand outcomes that were answered long ago, so nothing else may go before them [C4].
+  bool drain(time_point at) {
+    cell().begin_drain();
+    while (const auto report = cell().pop())
+      count(*report, at);
+    own->advance(at);
+    // While reports travel in messages no further ticket is taken, so all that were are counted here.
+    if (!cell().unfinished())
+      for (; !held.empty(); held.pop_front()) {
+        count(held.front(), at);
+        cell().overflow_counted();
+      }
+    publish(at);
+    return held.empty() && !cell().unfinished();
+  }
+
+  // What every handler does last: the view, then who else wants to know, then the timers.
   void publish(time_point at) {
     const auto transitions = own->take_transitions();
     cell().publish(*own, at);
     for (const auto& t : transitions)
       announce(t, at);
-    if (handle->settings().window && counted > 0)
+    if (handle->settings().window && std::exchange(rates_due, false))
       announce_rates(at);
-    if (cell().unfinished())
+    if (cell().unfinished() && !std::exchange(drain_sent, true))
       self->send(self, drain_reports{});
     set_timer(at);
   }
@@ -100,35 +119,45 @@ struct breaker_state {
       return;
     const auto at = now();
     timer_at.reset();
-    drain(at);
-    if (lazy_until && at >= *lazy_until) {
+    const bool lazy_due = lazy_until && at >= *lazy_until;
+    if (lazy_due)
       lazy_until = at + lazy_interval;
-      if (counted == 0) { // quiet: the next report wakes us again
-        lazy = false;
-        lazy_until.reset();
-        cell().set_lazy(false);
-        drain(at);
-      }
+    drain(at);
+    if (!lazy_due)
+      return;
+    if (counted == 0) { // quiet: the next report wakes us again
+      lazy = false;
+      lazy_until.reset();
+      cell().set_lazy(false);
+      drain(at);
+    } else {
+      counted = 0;
     }
-    publish(at);
-    counted = 0;
   }
 
-  admission_verdict probe() {
+  // The same message once more, behind what is still being written.
+  template <class Message>
+  auto later(const Message& message) {
+    return self->delegate(caf::actor_cast<breaker_actor>(self), message);
+  }
+
+  caf::result<admission_verdict> probe() {
     const auto at = now();
-    drain(at);
+    if (!drain(at))
+      return later(probe_request{});
     const auto verdict = own->ask(at);
     publish(at);
     return verdict;
   }
 
+  void wake() {
+    drain_sent = false;
+    drain(now());
+  }
+
   void overflow(const outcome_report& report) {
-    const auto at = now();
-    drain(at);
-    own->report(report, std::max(at, report.at));
-    ++counted;
-    cell().overflow_counted();
-    publish(at);
+    held.push_back(report);
+    drain(now());
   }
 
   done set_mode(circuit_mode mode) {
@@ -148,11 +177,11 @@ struct breaker_state {
     return {};
   }
 
-  circuit_description describe() {
+  caf::result<circuit_description> describe() {
     const auto at = now();
-    drain(at);
-    publish(at);
-    return {cell().parts(), own->snapshot(at), at};
+    if (!drain(at))
+      return later(describe_circuit{});
+    return circuit_description{cell().parts(), own->snapshot(at), at};
   }
 };
 
@@ -164,17 +193,13 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
   s.handle = std::move(handle);
   s.shared = std::move(shared);
   s.cell().take_over();
+  s.cell().set_lazy(false); // the timer died with the predecessor
   s.own.emplace(s.handle->settings(), s.shared->random(), s.cell().generation() + 1);
   s.own->set_mode(mode);
   s.drain(s.now());
-  s.publish(s.now());
   return {
     [&s](const probe_request&) { return s.probe(); },
-    [&s](const drain_reports&) {
-      const auto at = s.now();
-      s.drain(at);
-      s.publish(at);
-    },
+    [&s](const drain_reports&) { s.wake(); },
     [&s](const overflow_report& r) { s.overflow(r.report); },
     [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },
     [&s](const reset_circuit&) { return s.reset(); },
@@ -187,7 +212,12 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
 
 breaker_actor spawn_breaker(caf::actor_system& system, std::shared_ptr<circuit_handle> handle,
                             std::shared_ptr<const services> shared, circuit_mode mode) {
-  return system.spawn(breaker_behavior, std::move(handle), std::move(shared), mode);
+  // It begins with its first message, so that it takes over after the handle shows it: a wake-up or report sent to its
+  // predecessor before that is made good by its first drain, and none is sent there after.
+  auto breaker = system.spawn<caf::lazy_init>(breaker_behavior, handle, std::move(shared), mode);
+  handle->set_breaker(breaker);
+  caf::anon_send(breaker, drain_reports{});
+  return breaker;
 }
 
 } // namespace switchyard

@@ -67,7 +67,6 @@ struct directory_state {
     auto breaker = spawn_breaker(self->home_system(), handle, shared, handle->cell().mode());
     self->monitor(breaker);
     watched[breaker.address()] = handle;
-    handle->set_breaker(std::move(breaker));
   }
 
   void breaker_down(const caf::down_msg& down) {

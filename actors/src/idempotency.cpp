@@ -109,14 +109,13 @@ struct shard_state {
     leads[leader.address()] = {scope, token};
   }
 
-  void unwatch(owner_token token) {
-    for (auto it = leads.begin(); it != leads.end(); ++it) {
-      if (it->second.token != token)
-        continue;
-      self->demonitor(it->first);
-      leads.erase(it);
+  // The leader, which is the sender, is done.
+  void unwatch() {
+    const auto found = leads.find(caf::actor_cast<caf::actor_addr>(self->current_sender()));
+    if (found == leads.end())
       return;
-    }
+    self->demonitor(found->first);
+    leads.erase(found);
   }
 
   key_settled settle(const settle_key& s) {
@@ -129,7 +128,7 @@ struct shard_state {
       if (!stored)
         shared->log(log_level::error, "idempotency: an answer cannot be stored: " + written.error().message);
     }
-    unwatch(s.token);
+    unwatch();
     const auto waiting = ledger.complete(s.scope, s.token);
     if (waiting && !waiting->empty())
       answer_joiners(*waiting, s, stored);
@@ -185,6 +184,8 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
   s.self = self;
   s.store = std::move(store);
   s.shared = std::move(shared);
+  // A shard that replaces a dead one must not give out its tokens again: it starts anywhere, with room to count on.
+  s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
   return {
     [&s](const reserve_key& r) { return s.reserve(r); },

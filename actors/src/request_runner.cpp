@@ -26,16 +26,17 @@ request_runner::request_runner(request_spec spec, std::shared_ptr<const request_
     on_done_(std::move(on_done)),
     flow_(std::move(spec_.flow), now, environment_->shared->wall_clock(), environment_->shared->events) {}
 
-// A runner that goes before its request is done, because its actor was killed, gives back what it holds [C16] and
-// still answers.
+// A runner that goes before its request is done, because its actor was killed, gives back what it holds [C16], writes
+// its row [H4] and still answers. After the cancel it waits at most for others, so their answers are made up; those that
+// do not fit are ignored. A lead that it is given this way it never had, and one that it had goes with its actor [I7].
 request_runner::~request_runner() {
   if (flow_.done())
     return;
-  feed(flow_input::cancel{true}, flow_.last_step_at(), nullptr);
-  if (attempt_)
-    attempt_->cancel();
-  if (on_done_)
-    on_done_(make_result({.what = flow_action::finish::kind::own_error, .code = errc::internal, .retry_after = {}}));
+  const flow_event last_words[] = {flow_input::cancel{true}, flow_input::key_verdict{}, flow_input::breaker_verdict{},
+                                   flow_input::key_settled{false}};
+  for (const auto& input : last_words)
+    feed(input, flow_.last_step_at(), nullptr);
+  assert(flow_.done());
 }
 
 runner_request request_runner::feed(const flow_event& input, time_point now, const listener_factory& listener) {
@@ -61,6 +62,7 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
         } else if constexpr (std::is_same_v<action_type, flow_action::start_attempt>) {
           start_attempt(*a.target, listener);
         } else if constexpr (std::is_same_v<action_type, flow_action::stop_attempt>) {
+          attempting_ = false;
           if (auto attempt = std::exchange(attempt_, nullptr))
             attempt->cancel();
         } else if constexpr (std::is_same_v<action_type, flow_action::finish>) {
@@ -75,6 +77,8 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
 }
 
 runner_request request_runner::attempt_done(provider_result&& result, time_point now, const listener_factory& listener) {
+  if (!std::exchange(attempting_, false))
+    return {}; // a late word of an attempt that was cut says nothing
   attempt_ = nullptr;
   flow_input::attempt_done in;
   in.error = result.error;
@@ -145,6 +149,7 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
   request.body = spec_.body_for(target.model);
   request.headers = spec_.headers;
   request.stream = spec_.stream;
+  attempting_ = true;
   attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
 }
 

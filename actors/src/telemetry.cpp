@@ -54,9 +54,11 @@ struct writer_state {
   std::string last_problem;
   std::optional<time_point> reported_at;
 
-  // Writes what is in the queue; whether there was anything.
+  // Writes what is in the queue; whether there was anything. Records that come meanwhile may wait for the next time, or
+  // steady traffic on a slow disk would keep it here for ever.
   bool drain() {
     bool any = false;
+    auto batches = telemetry_queue::capacity / batch_limit;
     do {
       batch.clear();
       while (batch.size() < batch_limit) {
@@ -69,7 +71,7 @@ struct writer_state {
         any = true;
         write();
       }
-    } while (batch.size() == batch_limit);
+    } while (batch.size() == batch_limit && --batches > 0);
     batch.clear();
     if (const auto dropped = queue->take_dropped())
       report_loss(dropped, "the queue is full");

@@ -61,6 +61,8 @@ circuit::circuit(const circuit_settings& settings, std::uint64_t seed, std::uint
 // ---- time and transitions ------------------------------------------------------------------------------------------
 
 void circuit::advance(time_point now) {
+  if (state_ == circuit_state::closed)
+    return; // nothing is timed; most reports come here
   // A lease's end reopens, and that cooldown may be over too by now; after that nothing is left to time.
   for (auto timer = next_timer(); timer && *timer <= now; timer = next_timer()) {
     if (state_ == circuit_state::half_open)

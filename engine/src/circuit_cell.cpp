@@ -124,15 +124,13 @@ struct circuit_cell::slot {
     retry_after = r.retry_after ? r.retry_after->count() : -1;
   }
 
-  outcome_report read() const noexcept {
-    outcome_report r;
+  void read(outcome_report& r) const noexcept { // in place: to copy what was just written field by field is slow
     r.generation = generation;
     r.what = what;
     (is_probe ? r.probe : r.amends) = call;
     r.at = time_point{duration{at}};
     if (retry_after >= 0)
       r.retry_after = duration{retry_after};
-    return r;
   }
 };
 
@@ -275,8 +273,9 @@ std::optional<outcome_report> circuit_cell::pop() noexcept {
   const auto& s = slots_[head_ & (capacity_ - 1)];
   if (s.written.load(std::memory_order_acquire) != head_ + 1)
     return std::nullopt;
-  auto r = s.read();
-  r.ticket = name_of(head_++);
+  std::optional<outcome_report> r(std::in_place);
+  s.read(*r);
+  r->ticket = name_of(head_++);
   return r;
 }
 

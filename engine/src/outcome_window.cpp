@@ -46,10 +46,12 @@ window_entry outcome_window::add(entry e, time_point at) {
 window_entry outcome_window::add_counted(entry e) {
   if (totals_.calls == size_) {
     window_totals oldest;
-    count(oldest, read(next_)); // its place is the one that the new entry takes
+    count(oldest, read(next_place_)); // the new entry takes its place
     subtract(totals_, oldest);
   }
-  write(next_, e);
+  write(next_place_, e);
+  if (++next_place_ == size_)
+    next_place_ = 0;
   count(totals_, e);
   return {next_++};
 }
@@ -82,9 +84,10 @@ void outcome_window::rotate_to(std::int64_t number) {
 void outcome_window::slow_to_failure(window_entry e, time_point now) {
   if (type_ == window_settings::kind::count) {
     const bool held = e.position >= first_ && e.position < next_ && next_ - e.position <= size_;
-    if (!held || read(e.position) != entry::slow)
+    const auto place = static_cast<std::uint32_t>(e.position % size_);
+    if (!held || read(place) != entry::slow)
       return;
-    write(e.position, entry::failure);
+    write(place, entry::failure);
   } else {
     const auto number = static_cast<std::int64_t>(e.position);
     const bool held = newest_ && number <= *newest_ && std::max(*newest_, bucket_number(now)) - number < time_buckets;
@@ -127,14 +130,12 @@ time_point outcome_window::stable_until(time_point now) const {
   return time_point::max();
 }
 
-outcome_window::entry outcome_window::read(std::uint64_t position) const {
-  const auto place = position % size_;
+outcome_window::entry outcome_window::read(std::uint32_t place) const {
   const auto shift = (place % entries_per_byte) * bits_per_entry;
   return static_cast<entry>(ring_[place / entries_per_byte] >> shift & 3u);
 }
 
-void outcome_window::write(std::uint64_t position, entry e) {
-  const auto place = position % size_;
+void outcome_window::write(std::uint32_t place, entry e) {
   const auto shift = (place % entries_per_byte) * bits_per_entry;
   auto& byte = ring_[place / entries_per_byte];
   byte = static_cast<std::uint8_t>((byte & ~(3u << shift)) | (static_cast<unsigned>(e) << shift));

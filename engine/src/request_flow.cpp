@@ -136,8 +136,9 @@ void request_flow::on(const flow_input::breaker_verdict& v) {
   if (state_ != state::asking)
     return;
   if (v.verdict && v.verdict->what != admission_verdict::kind::refused) {
-    if (!abandoned())
+    if (!abandoned() && now_ < deadline_)
       return admitted(v.verdict->generation, v.verdict->probe);
+    // Granted too late: nobody waits any more, or no time is left [B8]. The permit goes back [C16].
     permit_ = {.held = true, .generation = v.verdict->generation, .probe = v.verdict->probe, .amends = 0};
     call_started_ = now_;
     end_call(failure_class::cancelled);

@@ -21,9 +21,9 @@ using switchyard::openai::operation;
 struct call {
   operation what = operation::chat_completions;
   std::uint64_t number = 0; ///< makes ids differ
-  std::string model;
+  std::string model{};
   bool stream = false;
-  std::string text;       ///< what to say
+  std::string text{};     ///< what to say
   std::size_t inputs = 1; ///< embeddings: how many vectors
   std::uint64_t input_tokens = 0;
 };

@@ -36,9 +36,9 @@ struct latency_script {
 struct error_script {
   int status = 500;
   double rate = 0;
-  std::optional<duration> retry_after;
-  std::string code;    ///< of the error object; null when empty
-  std::string message; ///< of the error object; a default when empty
+  std::optional<duration> retry_after{};
+  std::string code{};    ///< of the error object; null when empty
+  std::string message{}; ///< of the error object; a default when empty
 };
 
 /// Ways to fail without an error status.
@@ -61,15 +61,15 @@ inline constexpr std::array<std::string_view, 3> outage_kind_names{"reset", "sil
 /// What every request meets while the provider is down.
 struct outage {
   outage_kind kind = outage_kind::status;
-  int status = 503;                    ///< kind status only
-  std::optional<duration> retry_after; ///< kind status only
+  int status = 503;                      ///< kind status only
+  std::optional<duration> retry_after{}; ///< kind status only
 };
 
 struct scheduled_outage {
-  duration after{};               ///< since the script was loaded
-  std::optional<duration> length; ///< for ever when absent
-  std::optional<duration> every;  ///< once when absent; longer than `length`
-  outage what;
+  duration after{};                 ///< since the script was loaded
+  std::optional<duration> length{}; ///< for ever when absent
+  std::optional<duration> every{};  ///< once when absent; longer than `length`
+  outage what{};
 };
 
 struct script {
@@ -83,9 +83,9 @@ struct script {
 
 /// What is wrong with a script and where.
 struct script_error {
-  std::string pointer; ///< JSON pointer; empty for the whole document
-  std::string value;   ///< as JSON, shortened; empty for a syntax error
-  std::string message; ///< what is accepted
+  std::string pointer;   ///< JSON pointer; empty for the whole document
+  std::string value;     ///< as JSON, shortened; empty for a syntax error
+  std::string message{}; ///< what is accepted
 };
 
 using script_errors = std::vector<script_error>;

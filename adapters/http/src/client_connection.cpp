@@ -21,12 +21,6 @@ constexpr std::size_t first_read = 4 * 1024;
 constexpr std::size_t largest_read = 64 * 1024;
 constexpr std::size_t kept_buffer = 16 * 1024; ///< an idle connection keeps no more
 
-/// How long a connection is idle before it is watched.
-constexpr duration watch_after = std::chrono::seconds{1};
-
-/// The longest single wait of a timer: limits may be far beyond what the clock's arithmetic bears.
-constexpr duration longest_wait = std::chrono::hours{1};
-
 transport_error connect_error(const error_code& ec) noexcept {
   if (ec == asio::error::connection_refused)
     return transport_error::refused;
@@ -35,10 +29,6 @@ transport_error connect_error(const error_code& ec) noexcept {
   if (ec == asio::error::connection_reset)
     return transport_error::reset;
   return transport_error::other;
-}
-
-std::string in_ms(const char* what, duration d) {
-  return what + std::to_string(ceil_ms(d)) + " ms";
 }
 
 } // namespace
@@ -53,8 +43,6 @@ client_connection::client_connection(client_core& core, connection_pool& pool)
 client_connection::~client_connection() {
   pool_.remove(*this); // when the context goes away with its handlers, nothing was closed before
 }
-
-// ---- steps of an exchange ------------------------------------------------------------------------------------------
 
 void client_connection::open(attempt_ref attempt) {
   attempt_ = std::move(attempt);
@@ -98,8 +86,7 @@ void client_connection::on_secured(const error_code& ec, transport_error error, 
   if (ec)
     return fail(error, std::move(detail));
   begin_exchange();
-  if (!reading_)
-    begin_read();
+  begin_read();
   begin_send();
 }
 
@@ -149,11 +136,7 @@ void client_connection::on_sent(const error_code& ec, bool none) {
     attempt_->result().sent = false;
   phase_ = phase::awaiting;
   // After a failed write the pending read tells how it ends: with an early answer or with an error.
-  const auto& limits = core_->timeouts;
-  auto first_byte = limits.first_byte;
-  if (!first_byte && attempt_->request().stream)
-    first_byte = std::chrono::seconds{60};
-  if (first_byte && !answer_.begun()) {
+  if (const auto first_byte = first_byte_limit(); first_byte && !answer_.begun()) {
     limit_ = add(clock_now(), *first_byte);
     limit_error_ = transport_error::first_byte_timeout;
     schedule();
@@ -283,59 +266,6 @@ bool client_connection::leave_pool() noexcept {
     }
   }
   return true;
-}
-
-// ---- time limits ---------------------------------------------------------------------------------------------------
-
-time_point client_connection::due() const noexcept {
-  if (phase_ == phase::idle)
-    return idle_since_ + (watched_ ? connection_pool::max_idle_time : watch_after);
-  return std::min(limit_, attempt_->limit());
-}
-
-void client_connection::schedule() {
-  const auto at = due();
-  if (at >= timer_at_)
-    return;
-  timer_at_ = std::min(at, clock_now() + longest_wait);
-  timer_.expires_at(std::chrono::time_point_cast<asio::steady_timer::duration>(timer_at_));
-  timer_.async_wait([me = shared_from_this(), round = ++timer_round_](const error_code&) {
-    if (me->timer_round_ == round && me->phase_ != phase::closed)
-      me->on_timer();
-  });
-}
-
-void client_connection::on_timer() {
-  timer_at_ = time_point::max();
-  const auto now = clock_now();
-  if (now < due())
-    return schedule();
-  if (phase_ == phase::idle)
-    return on_idle_timer();
-  expire(now);
-}
-
-void client_connection::on_idle_timer() {
-  if (watched_)
-    return close();
-  watched_ = true;
-  schedule();
-  if (!reading_)
-    begin_read();
-}
-
-void client_connection::expire(time_point now) {
-  const auto& limits = core_->timeouts;
-  if (now >= attempt_->limit() && attempt_->limit() <= limit_)
-    return fail(transport_error::attempt_timeout, in_ms("no whole answer within ", limits.attempt));
-  switch (limit_error_) {
-  case transport_error::connect_timeout:
-    return fail(limit_error_, in_ms("no connection within ", limits.connect));
-  case transport_error::first_byte_timeout:
-    return fail(limit_error_, in_ms("no answer within ", limits.first_byte.value_or(std::chrono::seconds{60})));
-  default:
-    return fail(limit_error_, in_ms("nothing more within ", limits.idle));
-  }
 }
 
 } // namespace switchyard::http

@@ -26,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,7 @@ private:
   attempt_ref take_attempt() noexcept;
 
   // time limits
+  std::optional<duration> first_byte_limit() const noexcept;
   time_point due() const noexcept;
   void schedule();
   void on_timer();

@@ -29,6 +29,20 @@ config_error file_error(const std::string& file, std::string message) {
   return {file, {std::move(problem)}};
 }
 
+/// A text without control characters, which a key or a file name may hold, so that a problem stays one line of a log.
+std::string one_line(std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F)
+      line.append("\\x").append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
+    else
+      line.push_back(c);
+  }
+  return line;
+}
+
 /// Places at which a problem has been found while reading.
 class known_places {
 public:
@@ -129,14 +143,14 @@ std::string config_error::text() const {
   for (const auto& problem : problems) {
     if (!lines.empty())
       lines += '\n';
-    lines += file;
+    lines += one_line(file);
     if (problem.line != 0)
       lines += ":" + std::to_string(problem.line);
     if (problem.column != 0)
       lines += ":" + std::to_string(problem.column);
     for (const auto* part : {&problem.pointer, &problem.value, &problem.message}) {
       if (!part->empty())
-        lines += ": " + *part;
+        lines += ": " + one_line(*part);
     }
   }
   return lines;

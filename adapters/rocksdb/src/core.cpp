@@ -19,17 +19,6 @@ bool take_turn(std::atomic<std::int64_t>& next, duration interval) {
   return now >= due && next.compare_exchange_strong(due, now + interval.count(), std::memory_order_relaxed);
 }
 
-std::uint64_t size_of_logs(const std::filesystem::path& directory) {
-  std::uint64_t total = 0;
-  std::error_code failed;
-  std::filesystem::directory_iterator it(directory, failed), end;
-  for (; !failed && it != end; it.increment(failed))
-    if (std::error_code none; it->path().extension() == ".log")
-      if (auto size = it->file_size(none); !none)
-        total += size;
-  return total;
-}
-
 } // namespace
 
 core::core(std::filesystem::path directory, options o, const open_hooks& hooks)
@@ -94,14 +83,14 @@ bool core::reopen() {
 }
 
 // While the disk is full, the failed database stays open for reading; closing it is worth it only when it can be
-// opened again. Opening writes little, unless the log holds more than fits into a write buffer: that becomes tables.
+// opened again, for which what is in memory may have to become tables.
 bool core::has_room() const {
-  auto* env = hooks_.env ? hooks_.env : rocksdb::Env::Default();
   constexpr std::uint64_t room = 1 << 20;
-  auto log = size_of_logs(directory_);
-  std::uint64_t free = 0;
-  auto known = env->GetFreeSpace(directory_.string(), &free);
-  if (known.ok() && free < room + (log > hooks_.write_buffer / 2 ? log : 0))
+  std::uint64_t free = 0, in_memory = 0;
+  if (auto database = use())
+    (*database)->db().GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
+  auto* env = hooks_.env ? hooks_.env : rocksdb::Env::Default();
+  if (env->GetFreeSpace(directory_.string(), &free).ok() && free < room + in_memory)
     return false;
   auto name = (directory_ / "probe.tmp").string();
   auto s = rocksdb::WriteStringToFile(env, std::string(room, '\0'), name, true);

@@ -56,7 +56,8 @@ std::uint64_t seconds(duration d) {
 rocksdb::ColumnFamilyOptions family_options(const rocksdb::BlockBasedTableOptions& t, const open_hooks& hooks) {
   rocksdb::ColumnFamilyOptions o;
   o.table_factory.reset(rocksdb::NewBlockBasedTableFactory(t));
-  // Two small buffers bound the memory and the time to replay the write-ahead log at start; RocksDB's 64 MiB serve
+  // Two small buffers bound the memory, the time to replay the write-ahead log at start and the room that a flush needs
+  // on a disk that was full; RocksDB's 64 MiB serve
   // heavier writers.
   o.write_buffer_size = hooks.write_buffer;
   o.max_write_buffer_number = 2;
@@ -64,7 +65,7 @@ rocksdb::ColumnFamilyOptions family_options(const rocksdb::BlockBasedTableOption
   o.bottommost_compression = dense_compression();
   // Levels sized from the bottom up: little space is wasted on what is expired or written twice, at any size.
   o.level_compaction_dynamic_level_bytes = true;
-  o.max_bytes_for_level_base = 64 << 20;
+  o.max_bytes_for_level_base = 32 << 20;
   o.target_file_size_base = 16 << 20; // small steps: a compaction never holds the disk for long
   return o;
 }
@@ -84,9 +85,9 @@ rocksdb::DBOptions database_options(const options& o, const open_hooks& hooks) {
   d.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   // Opening again after a full disk must not need room for what the log already holds. Bounded by the log's size.
   d.avoid_flush_during_recovery = true;
-  d.allow_fallocate = false;       // 17 MiB set aside for every log would be most of a small disk
+  d.allow_fallocate = false;       // or megabytes are set aside for every log
   d.recycle_log_file_num = 0;      // a recycled log's old tail could not be told from damage
-  d.max_total_wal_size = 64 << 20; // an idle family must not keep the log of busy ones for ever; bounds replay at start
+  d.max_total_wal_size = 32 << 20; // an idle family must not keep the log of busy ones for ever; bounds replay at start
   d.max_background_jobs = 2;       // one flush, one compaction: the cores belong to requests
   d.max_open_files = 512;          // bounded descriptors, whatever the size
   d.max_file_opening_threads = 2;

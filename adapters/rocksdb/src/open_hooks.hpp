@@ -9,10 +9,10 @@
 namespace switchyard::store {
 
 struct open_hooks {
-  rocksdb::Env* env = nullptr;         ///< files and clock of RocksDB; null: the system's. Must outlive the database
-  duration resume_interval = 1s;       ///< at most one attempt to get over a failed write in this time
-  duration flush_interval = 1h;        ///< see core::keep_retention_going
-  std::size_t write_buffer = 16 << 20; ///< bytes
+  rocksdb::Env* env = nullptr;        ///< files and clock of RocksDB; null: the system's. Must outlive the database
+  duration resume_interval = 1s;      ///< at most one attempt to get over a failed write in this time
+  duration flush_interval = 1h;       ///< see core::keep_retention_going
+  std::size_t write_buffer = 8 << 20; ///< bytes
 };
 
 store_result<std::shared_ptr<database>> open_with(const std::filesystem::path& data_dir, options o,

@@ -155,6 +155,16 @@ TEST_CASE("a wrong type is refused wherever an object or array stands") {
   check_refused("/providers/openai/tls", "\"ca.pem\"", "null or an object");
 }
 
+TEST_CASE("a problem stays one line, whatever a key holds") {
+  const auto text =
+      refused(
+          R"({"providers": {"a": {"base_url": "http://h", "x\ny\u001b[31m": 1}}, "routes": {"r": {"provider": "a", "model": "m"}}})")
+          .text();
+  CHECK_FALSE(contains(text, "\n"));
+  CHECK_FALSE(contains(text, "\x1b"));
+  CHECK(contains(text, "/providers/a/x\\x0ay\\x1b[31m"));
+}
+
 TEST_CASE("at least one provider and one route are needed") {
   CHECK(problems_at(refused("{}"), "/providers").size() == 1);
   CHECK(problems_at(refused("{}"), "/routes").size() == 1);

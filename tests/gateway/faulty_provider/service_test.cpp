@@ -7,7 +7,7 @@
 #include <boost/asio.hpp>
 #include <boost/json.hpp>
 
-#include <functional>
+#include <list>
 
 using namespace faulty;
 namespace asio = boost::asio;
@@ -73,7 +73,8 @@ public:
     server_.reset();
   }
 
-  client connect() const { return client(server_->address()); }
+  std::string address() const { return server_->address(); }
+  client connect() const { return client(address()); }
 
   reply call(const std::string& method, const std::string& path, const std::string& body = "") const {
     auto c = connect();
@@ -177,11 +178,9 @@ TEST_CASE("a provider goes down and up by hand") {
 TEST_CASE("held answers wait for their release") {
   running_provider p;
   p.call("POST", "/control/hold");
-  std::vector<client> waiting;
+  std::list<client> waiting;
   for (int i = 0; i < 3; ++i)
-    waiting.push_back(p.connect());
-  for (auto& c : waiting)
-    c.send("POST", chat_path, hello);
+    waiting.emplace_back(p.address()).send("POST", chat_path, hello);
   p.await("held", 3);
   CHECK(p.stats().at("in_flight") == 3);
   p.call("POST", "/control/release");

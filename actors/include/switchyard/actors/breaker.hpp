@@ -10,8 +10,8 @@
 
 namespace switchyard {
 
-/// Starts the breaker of a circuit: closed, with a generation after the cell's last one, and publishes that.
-/// `keep_mode` carries an operator's mode over from a breaker that died.
+/// Starts the breaker of a circuit and makes it the handle's: closed, with a generation after the cell's last one, and
+/// publishes that. `mode` carries an operator's mode over from a breaker that died.
 breaker_actor spawn_breaker(caf::actor_system& system, std::shared_ptr<circuit_handle> handle,
                             std::shared_ptr<const services> services, circuit_mode mode = circuit_mode::automatic);
 

@@ -48,8 +48,8 @@ private:
   window_entry add_timed(entry e, time_point at);
   void rotate_to(std::int64_t number);
 
-  entry read(std::uint64_t position) const;
-  void write(std::uint64_t position, entry e);
+  entry read(std::uint32_t place) const;
+  void write(std::uint32_t place, entry e);
 
   std::int64_t bucket_number(time_point t) const;
   const window_totals& bucket(std::int64_t number) const {
@@ -62,7 +62,8 @@ private:
 
   // a count window
   std::uint32_t size_ = 0;
-  std::vector<std::uint8_t> ring_;     ///< two bits per entry; the entry at position p is at p modulo size
+  std::vector<std::uint8_t> ring_;     ///< two bits per entry; the entry at position p has place p modulo size
+  std::uint32_t next_place_ = 0;       ///< of the next entry: no division per outcome
   std::uint64_t first_ = 0, next_ = 0; ///< positions held: [max(first, next - size), next)
 
   // a time window

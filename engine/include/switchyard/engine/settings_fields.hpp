@@ -59,7 +59,9 @@ struct fields_of;
 
 /// An aggregate that has rows.
 template <class S>
-concept described = requires { fields_of<S>::rows; };
+concept described = requires {
+  fields_of<S>::rows;
+};
 
 /// Calls `f(row)` for each row of a tuple, in order.
 template <class Rows, class F>

@@ -156,7 +156,7 @@ TEST_CASE("an earlier limit of a later request holds on a kept connection [F3]")
 
 TEST_CASE("limits that mean never are no overflow") {
   scripted_server server(echo);
-  fixture f(server.url());
+  fixture f("http://localhost:" + std::to_string(server.port()));
   auto& t = f.settings.timeouts;
   t.connect = t.idle = t.attempt = duration::max();
   t.first_byte = duration::max();

@@ -41,10 +41,9 @@ template <class T>
 class mailbox {
 public:
   void put(T value) {
-    {
-      const std::lock_guard lock(mutex_);
-      values_.push_back(std::move(value));
-    }
+    // Under the lock: who takes the value may destroy the mailbox next.
+    const std::lock_guard lock(mutex_);
+    values_.push_back(std::move(value));
     filled_.notify_one();
   }
   T take() {

@@ -20,7 +20,7 @@ enum class log_level : std::uint8_t { warning, error };
 /// How a database is opened.
 struct options {
   /// Bytes of the cache of uncompressed blocks, shared by everything in the database. The database's memory is this
-  /// plus at most 96 MiB of write buffers.
+  /// plus at most 48 MiB of write buffers.
   std::uint64_t block_cache = 64ull << 20;
 
   /// Whether `answer_store::put` waits for the disk [I11]. Telemetry never does.
@@ -41,7 +41,7 @@ struct options {
 /// stores taken from it is gone.
 ///
 /// When writes fail, e.g. on a full disk, every write says so until one succeeds again; what was written stays
-/// readable, and within a second after there is space (a few MiB, at most 64) writes succeed again [H7, I13].
+/// readable, and within a second after there is space (a few MiB, at most 32) writes succeed again [H7, I13].
 class database {
 public:
   virtual ~database() = default;

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "switchyard/engine/failure.hpp"
+#include "switchyard/engine/time.hpp"
+#include "switchyard/runtime/error_category.hpp"
+
+#include <boost/assert/source_location.hpp>
+#include <boost/system/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace switchyard {
+
+namespace detail {
+class guarded_circuit;
+struct watched_call;
+} // namespace detail
+
+/// Leave to make one call, and the duty to say what it came to. Reported once; a permit that goes without a report
+/// is released as cancelled [C16]. A second report changes nothing, returns false and is counted [C9].
+///
+/// Movable; one thread at a time. It keeps nothing alive, so that getting and reporting one costs no shared count: it must
+/// not outlive the last of its runtime and of the circuit_guards of that runtime.
+///
+/// A report never waits and never fails; every later caller sees its consequence [C4].
+class permit {
+public:
+  permit(permit&& other) noexcept
+      : circuit_(std::exchange(other.circuit_, nullptr)), watched_(std::exchange(other.watched_, nullptr)),
+        started_(other.started_), generation_(other.generation_), probe_(other.probe_), timed_(other.timed_),
+        reported_(other.reported_) {}
+  permit& operator=(permit&& other) noexcept {
+    if (this != &other) {
+      release();
+      circuit_ = std::exchange(other.circuit_, nullptr);
+      watched_ = std::exchange(other.watched_, nullptr);
+      started_ = other.started_;
+      generation_ = other.generation_;
+      probe_ = other.probe_;
+      timed_ = other.timed_;
+      reported_ = other.reported_;
+    }
+    return *this;
+  }
+  ~permit() { release(); }
+
+  /// The call went well. `took` is how long it took, if the caller knows better than this permit: a success slower than the
+  /// profile's `slow_call_after` is slow [C1].
+  bool success(std::optional<duration> took = std::nullopt) noexcept;
+
+  /// The call failed: counts towards a trip. `retry_after` is how long the other side asked to be left alone [C5].
+  bool failure(std::optional<duration> retry_after = std::nullopt) noexcept;
+
+  /// The call failed with a class, whose row in the table decides whether it counts [F]: `unknown`, for one, does not.
+  bool failure(failure_class why, std::optional<duration> retry_after = std::nullopt) noexcept;
+
+  /// The call came to something that says nothing about the other side: neither counts nor resets [C3].
+  bool neutral() noexcept;
+
+  /// The call was not made or its end is unknown: counts as nothing [C8].
+  bool cancel() noexcept;
+
+  /// Whether this is one of the probes of a half-open circuit [C7].
+  bool is_probe() const noexcept { return probe_ != 0; }
+
+  /// Whether a report is still due.
+  explicit operator bool() const noexcept { return circuit_ && !reported_; }
+
+private:
+  friend class detail::guarded_circuit;
+
+  permit(detail::guarded_circuit& circuit, std::uint32_t generation, std::uint32_t probe) noexcept
+      : circuit_(&circuit), generation_(generation), probe_(probe) {}
+
+  bool take() noexcept;
+  void release() noexcept {
+    if (circuit_ && !reported_)
+      cancel();
+  }
+
+  detail::guarded_circuit* circuit_;
+  detail::watched_call* watched_ = nullptr; ///< in the list of those that may hang [C17]
+  time_point started_{};                    ///< only when `timed_`
+  std::uint32_t generation_;
+  std::uint32_t probe_;
+  bool timed_ = false;
+  bool reported_ = false;
+};
+
+/// Why there is no permit.
+struct circuit_refusal {
+  errc code = errc::circuit_open;      ///< circuit_open, or shutting_down once the runtime has stopped
+  std::string_view circuit;            ///< the circuit's id; lives as long as a permit may
+  std::optional<duration> retry_after; ///< until the next probe may go; nothing when unknown [C6]
+
+  operator boost::system::error_code() const noexcept { return make_error_code(code); } // NOLINT(google-explicit-constructor)
+};
+
+/// A permit or why there is none. `value()` of a refusal throws boost::system::system_error.
+using acquisition = boost::system::result<permit, circuit_refusal>;
+
+[[noreturn]] void throw_exception_from_error(const circuit_refusal& refusal, const boost::source_location& where);
+
+} // namespace switchyard

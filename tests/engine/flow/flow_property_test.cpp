@@ -1,0 +1,150 @@
+#include "driven_flow.hpp"
+
+#include "support/catch.hpp"
+
+#include <rapidcheck.h>
+
+#include <numeric>
+
+using namespace switchyard;
+using namespace switchyard::test;
+
+namespace {
+
+// Routes of all sorts, some with an open or half-open circuit.
+struct random_world {
+  flow_world world;
+  std::uint32_t attempts_allowed = 0;
+
+  random_world() {
+    const auto routes = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < routes; ++i) {
+      route_options o;
+      o.circuit = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
+      o.profile.consecutive_failures = 2;
+      o.profile.probes = *rc::gen::inRange(1u, 3u);
+      o.profile.probe_lease = 3600s;
+      if (*rc::gen::arbitrary<bool>()) {
+        window_settings w;
+        w.slow_call_rate = 0.5;
+        w.slow_call_after = 2s;
+        w.minimum_calls = 1;
+        w.size = 4;
+        o.profile.window = w;
+      }
+      o.capacity = 2;
+      o.max_concurrency = *rc::gen::weightedElement<std::uint32_t>({{5, 1}, {1, 0}});
+      o.max_attempts = *rc::gen::inRange(1u, 4u);
+      o.deadline = 20s;
+      if (*rc::gen::inRange(0, 6) == 0)
+        o.context_tokens = 50;
+      attempts_allowed += o.max_attempts;
+      const auto& t = world.route(std::string(1, static_cast<char>('a' + i)), o);
+      if (o.circuit && *rc::gen::inRange(0, 3) == 0) {
+        world.trip(t);
+        if (*rc::gen::arbitrary<bool>())
+          world.cool_down(t);
+      }
+    }
+  }
+};
+
+flow_event random_input(flow_world& world) {
+  switch (*rc::gen::inRange(0, 9)) {
+  case 0:
+    return flow_input::begin{};
+  case 1: {
+    flow_input::key_verdict v;
+    v.what = static_cast<flow_input::key_verdict::kind>(*rc::gen::inRange(0, 7));
+    return v;
+  }
+  case 2: {
+    const auto chain = world.chain();
+    const auto& t = *chain[*rc::gen::inRange<std::size_t>(0, chain.size())];
+    flow_input::breaker_verdict v;
+    if (t.circuit && *rc::gen::arbitrary<bool>())
+      v.verdict = admission_verdict{}; // refused
+    return v;
+  }
+  case 3:
+  case 4:
+  case 5: {
+    flow_input::attempt_done d;
+    if (*rc::gen::inRange(0, 5) != 0)
+      d.failure = static_cast<failure_class>(*rc::gen::inRange(0, failure_class_count));
+    if (*rc::gen::arbitrary<bool>())
+      d.status = 500;
+    if (*rc::gen::inRange(0, 3) == 0)
+      d.retry_after = std::chrono::seconds{*rc::gen::inRange(0, 30)};
+    d.sent = *rc::gen::arbitrary<bool>();
+    return d;
+  }
+  case 6:
+    return flow_input::key_settled{*rc::gen::arbitrary<bool>()};
+  case 7:
+    return flow_input::timer{*rc::gen::arbitrary<bool>()};
+  default:
+    return flow_input::cancel{*rc::gen::inRange(0, 6) == 0};
+  }
+}
+
+// Everything that ends whatever the flow may be waiting for, now.
+void finish_off(driven_flow& flow) {
+  flow.cancel(true);
+  flow.verdict(flow_input::key_verdict::kind::lead);
+  flow.feed(flow_input::breaker_verdict{});
+  flow.feed(flow_input::key_settled{});
+}
+
+} // namespace
+
+TEST_CASE("inputs in any order: bounded attempts, none after the deadline, and an end that gives everything back "
+          "[R1, R5, B8, U4, C16]") {
+  const bool held = rc::check([] {
+    random_world w;
+    auto& world = w.world;
+    std::vector<std::uint32_t> probes_granted;
+    driven_flow flow{world, {.keyed = *rc::gen::arbitrary<bool>(), .estimated_tokens = 100}};
+    const auto deadline = world.now + 20s;
+    flow.begin();
+    const auto steps = *rc::gen::inRange(0, 40);
+    bool busy = false;
+    for (int i = 0; i < steps && !flow.it.done(); ++i) {
+      world.now += std::chrono::milliseconds{*rc::gen::weightedElement<int>({{3, 0}, {3, 50}, {2, 500}, {1, 5'000}})};
+      const auto before = flow.starts;
+      const auto actions = flow.feed(random_input(world));
+      // Whoever is asked answers: a probe goes only to this flow.
+      for (const auto& action : actions)
+        if (action.starts_with("ask ") && *rc::gen::arbitrary<bool>())
+          for (const auto* t : world.chain())
+            if (action == "ask " + t->route)
+              flow.feed(flow_input::breaker_verdict{world.ask(*t)});
+      RC_ASSERT(flow.starts == before || world.now < deadline);
+      // A timer that is due is done with once it was fed: no busy loop.
+      if (const auto due = flow.it.wake_at(); due && *due <= world.now) {
+        flow.timer();
+        const auto again = flow.it.wake_at();
+        busy = busy || (again && *again <= world.now);
+      }
+    }
+    RC_ASSERT_FALSE(busy);
+    finish_off(flow);
+    RC_ASSERT(flow.it.done());
+    RC_ASSERT(flow.finished.size() == 1u);
+    RC_ASSERT(flow.starts == flow.it.attempts());
+    RC_ASSERT(flow.starts <= w.attempts_allowed);
+    RC_ASSERT(flow.it.take_record().attempts.size() == flow.starts);
+    for (const auto* t : world.chain()) {
+      RC_ASSERT(t->slots->used() == 0u);
+      if (!t->circuit)
+        continue;
+      auto& it = world.drain(*t);
+      for (const auto& sent : flow.sent_reports)
+        it.report(sent, world.now);
+      const auto figures = it.snapshot(world.now);
+      RC_ASSERT(figures.probes_in_flight == 0u);
+      RC_ASSERT(figures.refused_reports == 0u);
+    }
+  });
+  CHECK(held);
+}
