@@ -28,20 +28,11 @@ struct watched_call;
 /// A report never waits and never fails; every later caller sees its consequence [C4].
 class permit {
 public:
-  permit(permit&& other) noexcept
-      : circuit_(std::exchange(other.circuit_, nullptr)), watched_(std::exchange(other.watched_, nullptr)),
-        started_(other.started_), generation_(other.generation_), probe_(other.probe_), timed_(other.timed_),
-        reported_(other.reported_) {}
+  permit(permit&& other) noexcept { take_over(other); }
   permit& operator=(permit&& other) noexcept {
     if (this != &other) {
       release();
-      circuit_ = std::exchange(other.circuit_, nullptr);
-      watched_ = std::exchange(other.watched_, nullptr);
-      started_ = other.started_;
-      generation_ = other.generation_;
-      probe_ = other.probe_;
-      timed_ = other.timed_;
-      reported_ = other.reported_;
+      take_over(other);
     }
     return *this;
   }
@@ -75,17 +66,30 @@ private:
   permit(detail::guarded_circuit& circuit, std::uint32_t generation, std::uint32_t probe) noexcept
       : circuit_(&circuit), generation_(generation), probe_(probe) {}
 
-  bool take() noexcept;
+  void take_over(permit& other) noexcept {
+    if (other.watched_)
+      other.stop_watching(); // its place in the list does not move with it
+    circuit_ = std::exchange(other.circuit_, nullptr);
+    started_ = other.started_;
+    generation_ = other.generation_;
+    probe_ = other.probe_;
+    amends_ = other.amends_;
+    timed_ = other.timed_;
+    reported_ = other.reported_;
+  }
   void release() noexcept {
     if (circuit_ && !reported_)
       cancel();
   }
+  bool take() noexcept;
+  void stop_watching() noexcept;
 
-  detail::guarded_circuit* circuit_;
-  detail::watched_call* watched_ = nullptr; ///< in the list of those that may hang [C17]
-  time_point started_{};                    ///< only when `timed_`
-  std::uint32_t generation_;
-  std::uint32_t probe_;
+  detail::guarded_circuit* circuit_ = nullptr; ///< null once moved from
+  detail::watched_call* watched_ = nullptr;    ///< in the list of those that may hang [C17]
+  time_point started_{};                       ///< only when `timed_`
+  std::uint32_t generation_ = 0;
+  std::uint32_t probe_ = 0;
+  std::uint32_t amends_ = 0; ///< ticket of its hanging report plus 1
   bool timed_ = false;
   bool reported_ = false;
 };

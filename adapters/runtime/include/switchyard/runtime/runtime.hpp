@@ -1,0 +1,94 @@
+#pragma once
+
+// What an embedding program includes: a runtime made from a configuration, requests submitted with any Asio completion
+// token, and circuits to guard operations of the program's own.
+//
+//   auto config = switchyard::load_config("switchyard.json").value();  // switchyard/json/load_config.hpp
+//   auto runtime = switchyard::runtime::start(std::move(config)).value();
+//   auto result = co_await runtime.async_submit({.route = "chat", .body = R"({"messages": [...]})"}, use_awaitable);
+//   if (result)
+//     use(result->body);
+//   else
+//     log(result.error().message);
+
+#include "switchyard/asio/completion.hpp"
+#include "switchyard/runtime/core.hpp"
+#include "switchyard/runtime/guard.hpp"
+#include "switchyard/runtime/request.hpp"
+
+#include <boost/asio/async_result.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchyard {
+
+[[noreturn]] void throw_exception_from_error(const start_error& error, const boost::source_location& where);
+
+namespace detail {
+void submit(const std::shared_ptr<runtime_state>& state, request r, const std::shared_ptr<completion<submit_result>>& done);
+}
+
+/// The engine at work: threads, actors, stores and connections of one configuration. Movable; its functions are
+/// thread-safe but for moving, `stop` and destruction, which belong to the owner.
+class runtime {
+public:
+  /// Validates the configuration, opens the data directory, and starts. On failure nothing is left running. A provider, a
+  /// store or a log of the program's own goes into the options.
+  static boost::system::result<runtime, start_error> start(config settings, core_options options = {});
+
+  runtime(runtime&&) noexcept = default;
+  /// Stops the one that was held, without grace.
+  runtime& operator=(runtime&& other) noexcept;
+  /// Stops without grace: see `stop`.
+  ~runtime();
+
+  /// Submits a request. Completes with a `submit_result`: `void(submit_result)`.
+  ///
+  /// The handler is called exactly once, through its associated executor, which has work until then, and never from
+  /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick there,
+  /// or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once with
+  /// `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen [I7].
+  template <boost::asio::completion_token_for<void(submit_result)> Token>
+  auto async_submit(request r, Token&& token) {
+    return boost::asio::async_initiate<Token, void(submit_result)>(
+        [](auto handler, const std::shared_ptr<detail::runtime_state>& state, request submitted) {
+          detail::submit(state, std::move(submitted), make_completion<submit_result>(std::move(handler)));
+        },
+        token, state_, std::move(r));
+  }
+
+  /// The circuit of that id: one of a provider, or one that is made now from a profile of the configuration. Making one
+  /// waits for its breaker to start, some tens of microseconds. Throws std::invalid_argument when there is no such
+  /// profile; the profile "default" is always there. The profile of a circuit that exists is not changed. After `stop`
+  /// the guard refuses everything.
+  circuit_guard circuit(const std::string& id, const std::string& profile = "default");
+
+  /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with that
+  /// error too; what is queued for the disk is written, threads and actors end. When it returns every handler was called
+  /// or handed to its executor. Blocks; to be called on none of the runtime's I/O threads, so not in a handler
+  /// that has no executor of its own. Does nothing the second time.
+  void stop(duration grace);
+
+  /// Requests under way.
+  std::size_t in_flight() const noexcept;
+  /// Names of the active routes, in the configuration's order and spelling.
+  std::vector<std::string> active_routes() const;
+  /// Prometheus text exposition.
+  std::string metrics_text() const;
+  /// Shows every event to an observer, on the thread where it happens, until the returned token is gone.
+  std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer);
+
+  /// The assembled engine, for what the embedding API does not show; stopped with this runtime.
+  core& engine() const noexcept;
+
+private:
+  explicit runtime(std::shared_ptr<detail::runtime_state> state) noexcept : state_(std::move(state)) {}
+
+  std::shared_ptr<detail::runtime_state> state_; ///< null once moved from
+};
+
+} // namespace switchyard

@@ -1,0 +1,223 @@
+#include "guarded_circuit.hpp"
+
+#include "runtime_state.hpp"
+
+#include "switchyard/runtime/guard.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <condition_variable>
+#include <utility>
+
+namespace switchyard::detail {
+
+namespace {
+
+time_point steady_now() noexcept {
+  return std::chrono::steady_clock::now();
+}
+
+// An admission without a clock: later than all but an unlimited validity, so the cell never relies on a time that has not
+// come. What it cannot answer for this is asked again with the real time.
+constexpr time_point latest = time_point::max() - duration{1};
+
+std::optional<duration> slow_limit_of(const circuit_settings& s) {
+  if (s.window && s.window->slow_call_rate)
+    return s.window->slow_call_after;
+  return std::nullopt;
+}
+
+// Where one who waits and the breaker's answer meet; whoever comes second takes care of the permit.
+class meeting {
+public:
+  void bring(acquisition a) {
+    std::lock_guard lock{mutex_};
+    if (!left_)
+      answer_.emplace(std::move(a));
+    ready_.notify_one();
+  }
+  std::optional<acquisition> wait_for(duration limit) {
+    std::unique_lock lock{mutex_};
+    ready_.wait_for(lock, limit, [this] { return answer_.has_value(); });
+    left_ = true; // a permit that comes from now on goes back at once [C16]
+    return std::exchange(answer_, std::nullopt);
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::optional<acquisition> answer_;
+  bool left_ = false;
+};
+
+} // namespace
+
+guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const core::circuit_access> access)
+    : owner_(owner), access_(std::move(access)), cell_(*access_->cell), has_window_(access_->settings->window.has_value()),
+      slow_after_(slow_limit_of(*access_->settings)) {}
+
+// ---- admission -------------------------------------------------------------------------------------------------
+
+permit guarded_circuit::make_permit(std::uint32_t generation, std::uint32_t probe) noexcept {
+  permit p{*this, generation, probe};
+  if (slow_after_) {
+    p.started_ = steady_now();
+    p.timed_ = true;
+  }
+  return p;
+}
+
+std::optional<acquisition> guarded_circuit::try_now() noexcept {
+  using kind = fast_admission::kind;
+  if (const auto fast = cell_.try_admit(latest); fast.what == kind::admitted)
+    return make_permit(fast.generation, 0);
+  const auto answer = cell_.try_admit(steady_now());
+  switch (answer.what) {
+  case kind::admitted:
+    return make_permit(answer.generation, 0);
+  case kind::refused:
+    return refused(answer.wait);
+  case kind::ask:
+    break;
+  }
+  return std::nullopt;
+}
+
+void guarded_circuit::ask(std::function<void(acquisition)> on_answer) {
+  gate::pass pass{owner_.gate()};
+  if (!pass)
+    return on_answer(unavailable());
+  access_->ask([this, on_answer = std::move(on_answer)](std::optional<admission_verdict> v) { on_answer(answer_for(v)); });
+}
+
+acquisition guarded_circuit::ask_and_wait() noexcept {
+  const auto place = std::make_shared<meeting>();
+  ask([place](acquisition a) { place->bring(std::move(a)); });
+  if (auto answer = place->wait_for(circuit_guard::ask_limit))
+    return *std::move(answer);
+  return refused(std::nullopt);
+}
+
+acquisition guarded_circuit::answer_for(const std::optional<admission_verdict>& verdict) noexcept {
+  if (!verdict)
+    return owner_.gate().closed() ? unavailable() : refused(std::nullopt);
+  if (verdict->what == admission_verdict::kind::refused)
+    return refused(verdict->wait);
+  return make_permit(verdict->generation, verdict->probe);
+}
+
+// A refusal is counted and an event, and costs no message [C11].
+circuit_refusal guarded_circuit::refused(std::optional<duration> wait) noexcept {
+  cell_.count_refusal();
+  const auto& services = owner_.engine().shared();
+  const auto& id = cell_.parts();
+  services.emit(circuit_refused_event{cell_.id(), id.provider, id.model, id.region, {}, wait, services.wall_clock()});
+  return {errc::circuit_open, cell_.id(), wait};
+}
+
+circuit_refusal guarded_circuit::unavailable() noexcept {
+  return {errc::shutting_down, cell_.id(), std::nullopt};
+}
+
+// ---- reports ---------------------------------------------------------------------------------------------------
+
+// The clock is read only where the time decides something: it dates what can change the circuit's state, and it measures
+// what is timed.
+void guarded_circuit::report(permit& p, outcome what, std::optional<duration> took,
+                             std::optional<duration> retry_after) noexcept {
+  outcome_report r;
+  r.generation = p.generation_;
+  r.probe = p.probe_;
+  r.amends = p.amends_;
+  r.retry_after = retry_after;
+  const bool counts = what == outcome::failure || (what == outcome::success && has_window_);
+  if (counts || p.timed_ || p.probe_ != 0)
+    r.at = steady_now();
+  if (!took && p.timed_)
+    took = r.at - p.started_;
+  if (what == outcome::success && slow_after_ && took && *took > *slow_after_)
+    what = outcome::slow_success;
+  r.what = what;
+  if (took)
+    emit_call(what, *took);
+  hand_in(r);
+}
+
+// Returns the report's ticket.
+std::uint32_t guarded_circuit::hand_in(outcome_report r) noexcept {
+  const auto receipt = cell_.report(r);
+  if (receipt.queued && !receipt.wake)
+    return receipt.ticket;
+  gate::pass pass{owner_.gate()};
+  r.ticket = receipt.ticket;
+  if (pass && !receipt.queued)
+    access_->send(r);
+  else if (pass)
+    access_->wake();
+  return receipt.ticket;
+}
+
+void guarded_circuit::emit_call(outcome what, duration took) noexcept {
+  const auto& id = cell_.parts();
+  owner_.engine().shared().emit(call_event{cell_.id(), id.provider, id.model, id.region, what, took});
+}
+
+// ---- hanging calls [C17] -----------------------------------------------------------------------------------------
+
+void guarded_circuit::begin_timing(permit& p, watched_call& watched) noexcept {
+  p.started_ = steady_now();
+  p.timed_ = true;
+  if (!slow_after_ || p.probe_ != 0)
+    return; // a probe's lease rules it [C8]
+  watched.started = p.started_;
+  watched.generation = p.generation_;
+  p.watched_ = &watched;
+  std::lock_guard lock{watch_mutex_};
+  watched_.push_back(watched);
+  if (!std::exchange(armed_, true))
+    arm(watched.started + *slow_after_);
+}
+
+void guarded_circuit::stop_watching(permit& p) noexcept {
+  auto* watched = std::exchange(p.watched_, nullptr);
+  std::lock_guard lock{watch_mutex_};
+  if (watched->is_linked())
+    watched_.erase(watch_list::s_iterator_to(*watched));
+  p.amends_ = watched->amends;
+}
+
+// One timer for all: it is not cancelled when calls end in time, but looks when it fires whether any is left.
+void guarded_circuit::arm(time_point at) {
+  gate::pass pass{owner_.gate()};
+  if (!pass)
+    return;
+  auto& threads = owner_.engine().threads();
+  boost::asio::post(threads.at(0), [this, at, &context = threads.at(0)] {
+    if (!timer_)
+      timer_.emplace(context);
+    timer_->expires_at(at);
+    timer_->async_wait([this](boost::system::error_code failed) {
+      if (!failed)
+        look_for_hanging();
+    });
+  });
+}
+
+void guarded_circuit::look_for_hanging() {
+  std::lock_guard lock{watch_mutex_};
+  const auto now = steady_now();
+  while (!watched_.empty() && watched_.front().started + *slow_after_ <= now) {
+    auto& call = watched_.front();
+    watched_.pop_front();
+    outcome_report r;
+    r.generation = call.generation;
+    r.what = outcome::hanging;
+    r.at = now;
+    call.amends = hand_in(r) + 1;
+  }
+  armed_ = !watched_.empty();
+  if (armed_)
+    arm(watched_.front().started + *slow_after_);
+}
+
+} // namespace switchyard::detail
