@@ -54,8 +54,11 @@ public:
 
   store_result<void> compact();
 
-  /// Makes telemetry keys of equal times differ, also across restarts: it starts with the wall time of the opening.
-  std::uint64_t next_sequence() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
+  /// The first of `count` numbers that make telemetry keys of equal times differ, also across restarts: they start with
+  /// the wall time of the opening.
+  std::uint64_t take_sequences(std::uint64_t count) noexcept {
+    return sequence_.fetch_add(count, std::memory_order_relaxed);
+  }
 
   void count_unreadable() noexcept { unreadable_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t unreadable() const noexcept { return unreadable_.load(std::memory_order_relaxed); }

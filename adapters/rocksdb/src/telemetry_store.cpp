@@ -22,6 +22,13 @@ bool is_late(wall_time time, wall_time key_time) {
   return time < key_time || time >= after(key_time, slack);
 }
 
+void put(rocksdb::WriteBatch& batch, const open_database& database, const std::string& request_id,
+         const std::string& key, const std::string& value) {
+  // Putting into a batch in memory cannot fail: it has no size limit and no timestamps.
+  batch.Put(database.handle(family_telemetry), key, value).PermitUncheckedError();
+  batch.Put(database.handle(family_index), index_key(request_id, key), rocksdb::Slice()).PermitUncheckedError();
+}
+
 class telemetry_store final : public telemetry_log {
 public:
   explicit telemetry_store(std::shared_ptr<core> c) : core_(std::move(c)) {}
@@ -31,8 +38,6 @@ public:
   store_result<void> scan(wall_time since, const std::function<void(const telemetry_record&)>& each) override;
 
 private:
-  void put(rocksdb::WriteBatch& batch, const open_database& database, const std::string& request_id, wall_time time,
-           const std::string& value);
   store_result<void> query_by_time(const open_database& database, const telemetry_query& q, wall_time oldest,
                                    row_collector& rows);
   store_result<void> query_by_request(const open_database& database, const telemetry_query& q, row_collector& rows);
@@ -41,22 +46,19 @@ private:
   std::shared_ptr<core> core_;
 };
 
-void telemetry_store::put(rocksdb::WriteBatch& batch, const open_database& database, const std::string& request_id,
-                          wall_time time, const std::string& value) {
-  auto key = telemetry_key(time, core_->next_sequence());
-  // Putting into a batch in memory cannot fail: it has no size limit and no timestamps.
-  batch.Put(database.handle(family_telemetry), key, value).PermitUncheckedError();
-  batch.Put(database.handle(family_index), index_key(request_id, key), rocksdb::Slice()).PermitUncheckedError();
-}
-
 store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const telemetry_record>> records) {
+  std::uint64_t entries = 0;
+  for (const auto& r : records)
+    entries += 1 + r->attempts.size(); // at most
+  const auto first = core_->take_sequences(entries);
   auto fill = [&](rocksdb::WriteBatch& batch, const open_database& database) {
+    auto sequence = first; // the same keys when it has to be done again
     for (const auto& r : records) {
       const auto& id = r->request.request_id;
-      put(batch, database, id, r->request.time, encode(*r));
+      put(batch, database, id, telemetry_key(r->request.time, sequence++), encode(*r));
       for (const auto& a : r->attempts)
         if (is_late(a.time, r->request.time))
-          put(batch, database, id, a.time, encode(id, a));
+          put(batch, database, id, telemetry_key(a.time, sequence++), encode(id, a));
     }
   };
   return core_->write(fill, false);

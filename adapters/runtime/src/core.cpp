@@ -120,7 +120,7 @@ std::optional<start_error> core_impl::start() {
   topology_ = build_topology(config_, providers_, *registry_, warnings);
   for (const auto& w : warnings)
     shared_->log(log_level::warning, w);
-  make_metrics();
+  make_observers();
   start_actors(std::move(*history));
   io_.start();
   started_ = true;
@@ -182,7 +182,7 @@ store_result<std::vector<scored_attempt>> core_impl::read_history() {
   return history;
 }
 
-void core_impl::make_metrics() {
+void core_impl::make_observers() {
   metrics::known_names names;
   for (const auto& t : topology_->targets)
     names.routes.push_back({t.route, t.provider, t.model, t.region});
@@ -193,7 +193,7 @@ void core_impl::make_metrics() {
     names.circuits.push_back({handle->cell().id(), id.provider, id.model, id.region});
   }
   metrics_ = std::make_shared<metrics::metrics>(names);
-  metrics_subscription_ = event_hub::observe(hub_, metrics_);
+  subscriptions_ = {event_hub::observe(hub_, metrics_), event_hub::observe(hub_, std::make_shared<key_alarm>(shared_))};
 }
 
 void core_impl::start_actors(std::vector<scored_attempt> history) {

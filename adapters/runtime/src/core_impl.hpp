@@ -2,6 +2,7 @@
 
 #include "event_hub.hpp"
 #include "inline_request.hpp"
+#include "key_alarm.hpp"
 
 #include "switchyard/actors/directory.hpp"
 #include "switchyard/actors/health.hpp"
@@ -55,7 +56,7 @@ public:
 private:
   std::optional<start_error> open_stores();
   std::optional<start_error> make_providers();
-  void make_metrics();
+  void make_observers();
   void start_actors(std::vector<scored_attempt> history);
   store_result<std::vector<scored_attempt>> read_history();
   request_spec make_spec(submission&& s, const route_target& primary) const;
@@ -69,7 +70,7 @@ private:
   std::shared_ptr<services> shared_;
   std::shared_ptr<event_hub> hub_ = std::make_shared<event_hub>();
   std::shared_ptr<metrics::metrics> metrics_;
-  std::shared_ptr<void> metrics_subscription_;
+  std::vector<std::shared_ptr<void>> subscriptions_;
   std::string id_prefix_; ///< makes request ids of different processes differ
   std::atomic<std::uint64_t> next_id_{0};
   std::atomic<std::uint64_t> random_state_{0};

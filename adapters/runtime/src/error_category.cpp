@@ -68,6 +68,9 @@ std::string_view meaning(errc e) noexcept {
   return "an unknown error";
 }
 
+// Boost's base has a protected, non-virtual destructor on purpose: categories are never deleted.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 class category_type final : public boost::system::error_category {
 public:
   // A fixed identity, so that two copies of a static library in one process still agree.
@@ -97,6 +100,7 @@ public:
       return generic::make_error_condition(generic::resource_unavailable_try_again);
     default:
       return {value, *this};
+#pragma GCC diagnostic pop
     }
   }
 };

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs the measurements and prints their tables. Called by `./dev bench`; SWITCHYARD_BUILD_DIR is the build folder.
+#   bench/run.sh [micro] [gateway] [-- OPTIONS OF bench/gateway/compare.py]
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+build=${SWITCHYARD_BUILD_DIR:?the build folder}
+parts=()
+while (($#)) && [[ $1 != -- ]]; do
+  parts+=("$1")
+  shift
+done
+(($#)) && shift
+((${#parts[@]})) || parts=(micro gateway)
+
+for part in "${parts[@]}"; do
+  case $part in
+    micro) python3 "$here/micro/table.py" "$build/bench/micro/switchyard-bench-micro" ;;
+    gateway) python3 "$here/gateway/compare.py" --gateway "$build/examples/gateway/switchyard-gateway" "$@" ;;
+    *)
+      echo "bench: no part $part; there are micro and gateway" >&2
+      exit 2
+      ;;
+  esac
+done

@@ -1,0 +1,337 @@
+#include "support/actor_fixture.hpp"
+#include "support/memory_stores.hpp"
+
+#include "switchyard/actors/idempotency.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using texts = std::vector<std::string>;
+using kind = flow_input::key_verdict::kind;
+
+namespace {
+
+constexpr int settle_success = 1, settle_failure = 2;
+
+// What a submit has been told.
+struct heard {
+  std::vector<key_answer> answers;
+  std::vector<bool> settled;
+
+  kind last() const { return answers.back().verdict.what; }
+};
+
+// One submit of a key: a request actor that does what the test says.
+struct submit {
+  request_actor actor;
+  std::shared_ptr<heard> told;
+};
+
+struct submit_script {
+  idempotency_actor shard;
+  std::shared_ptr<const reserve_request> request;
+  std::string body;
+
+  settle_key settlement(bool success, owner_token token) const {
+    settle_key s{request->scope, token, nullptr, nullptr};
+    if (!success) {
+      auto failed = std::make_shared<request_result>();
+      failed->code = errc::upstream_timeout;
+      failed->attempts = 3;
+      failed->fallbacks = 1;
+      s.result = std::move(failed);
+      return s;
+    }
+    auto answer = std::make_shared<stored_answer>();
+    answer->fingerprint = request->fingerprint;
+    answer->content_type = "application/json";
+    answer->body = body;
+    answer->stored_at = wall_start;
+    answer->ttl = 1h;
+    s.answer = std::move(answer);
+    return s;
+  }
+};
+
+request_actor::behavior_type submit_behavior(request_actor::pointer self, submit_script script,
+                                             std::shared_ptr<heard> told) {
+  const auto on_answer = [told](const key_answer& a) { told->answers.push_back(a); };
+  return {
+      [=](const begin_request&) {
+        self->request(script.shard, caf::infinite, reserve_key{script.request, "/v1/x"}).then(on_answer);
+      },
+      [](const attempt_ended&) {},
+      on_answer,
+      [=](const request_tick& t) { // settle, with the token heard last
+        self->request(script.shard, caf::infinite,
+                      script.settlement(t.number == settle_success, told->answers.back().token))
+            .then([told](const key_settled& s) { told->settled.push_back(s.stored); });
+      },
+      [=](const cancel_request&) {
+        self->send(script.shard, leave_key{script.request->scope, script.request->waiter});
+      },
+  };
+}
+
+struct submit_options {
+  std::string scope = "k";
+  std::uint8_t payload = 1;
+  bool stream = false;
+  idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+};
+
+class shard_fixture : public actor_fixture {
+public:
+  shard_fixture() { shard = own(spawn_idempotency_shard(system, store, shared, false)); }
+
+  submit make(const submit_options& o = {}) {
+    auto request = std::make_shared<reserve_request>();
+    request->scope = o.scope;
+    request->fingerprint[0] = o.payload;
+    request->waiter = ++waiters_;
+    request->stream = o.stream;
+    request->concurrent = o.concurrent;
+    submit s;
+    s.told = std::make_shared<heard>();
+    s.actor =
+        own(system.spawn(submit_behavior, submit_script{shard, request, "body " + std::to_string(waiters_)}, s.told));
+    return s;
+  }
+
+  submit reserve(const submit_options& o = {}) {
+    const auto s = make(o);
+    caf::anon_send(s.actor, begin_request{});
+    run();
+    return s;
+  }
+
+  void settle(const submit& s, int how) {
+    caf::anon_send(s.actor, request_tick{static_cast<std::uint64_t>(how)});
+    run();
+  }
+
+  void leave(const submit& s) {
+    caf::anon_send(s.actor, cancel_request{});
+    run();
+  }
+
+  std::uint64_t in_flight() { return ask<std::uint64_t>(shard, count_keys{}); }
+
+  std::shared_ptr<memory_answer_store> store = std::make_shared<memory_answer_store>();
+  idempotency_actor shard;
+
+private:
+  waiter_id waiters_ = 0;
+};
+
+std::string body_of(const submit& s) {
+  return s.told->answers.back().result->content->body;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(shard_fixture, "of a hundred simultaneous submits one leads and all get its answer [I4]") {
+  std::vector<submit> all;
+  for (int i = 0; i < 100; ++i) {
+    all.push_back(make());
+    caf::anon_send(all.back().actor, begin_request{});
+  }
+  run();
+  std::vector<submit> leaders;
+  for (const auto& s : all)
+    if (s.told->last() == kind::lead)
+      leaders.push_back(s);
+  REQUIRE(leaders.size() == 1);
+  CHECK(store->finds == 1);
+  settle(leaders[0], settle_success);
+  const auto body = store->stored("k")->body;
+  for (const auto& s : all) {
+    if (s.actor == leaders[0].actor)
+      continue;
+    REQUIRE(s.told->answers.size() == 2);
+    CHECK(s.told->answers[0].verdict.what == kind::joined);
+    CHECK(s.told->last() == kind::answered);
+    CHECK(s.told->answers[1].verdict.success);
+    CHECK(s.told->answers[1].verdict.status == 200);
+    CHECK(body_of(s) == body);
+    CHECK(s.told->answers[1].result->replayed);
+    CHECK(s.told->answers[1].result->attempts == 0);
+  }
+  CHECK(in_flight() == 0);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a success is stored before it is settled, and later submits replay it [I5]") {
+  const auto leader = reserve();
+  settle(leader, settle_success);
+  CHECK(leader.told->settled == std::vector<bool>{true});
+  const auto later = reserve();
+  CHECK(later.told->last() == kind::answered);
+  CHECK(body_of(later) == "body 1");
+  CHECK(later.told->answers[0].result->content->headers.find("content-type") == "application/json");
+  pass(1h);
+  CHECK(reserve().told->last() == kind::lead); // expired
+  CHECK(events.lines("idempotency") == texts{"idempotency lead", "idempotency replay", "idempotency lead"});
+}
+
+TEST_CASE_METHOD(shard_fixture, "the same key with another payload conflicts, in flight and stored [I3]") {
+  submit_options other;
+  other.payload = 2;
+  const auto leader = reserve();
+  CHECK(reserve(other).told->last() == kind::conflict);
+  settle(leader, settle_success);
+  CHECK(reserve(other).told->last() == kind::conflict);
+}
+
+TEST_CASE_METHOD(shard_fixture, "another scope is another key [I2]") {
+  submit_options other;
+  other.scope = "k2";
+  CHECK(reserve().told->last() == kind::lead);
+  CHECK(reserve(other).told->last() == kind::lead);
+  CHECK(in_flight() == 2);
+}
+
+TEST_CASE_METHOD(shard_fixture, "with reject, and with streams, a second submit is in_flight [I9]") {
+  submit_options rejecting, stream;
+  rejecting.concurrent = idempotency_settings::concurrent_mode::reject;
+  stream.stream = true;
+  reserve();
+  CHECK(reserve(rejecting).told->last() == kind::in_flight);
+  CHECK(reserve(stream).told->last() == kind::in_flight);
+  submit_options streaming_key;
+  streaming_key.scope = "s";
+  streaming_key.stream = true;
+  reserve(streaming_key);
+  streaming_key.stream = false;
+  CHECK(reserve(streaming_key).told->last() == kind::in_flight);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a failure is shared with the joiners, never stored, and the next submit runs [I6]") {
+  const auto leader = reserve(), joiner = reserve();
+  settle(leader, settle_failure);
+  CHECK(leader.told->settled == std::vector<bool>{true});
+  const auto& told = joiner.told->answers.back();
+  CHECK(told.verdict.what == kind::answered);
+  CHECK_FALSE(told.verdict.success);
+  CHECK(told.verdict.status == 504);
+  CHECK(told.result->code == errc::upstream_timeout);
+  CHECK(told.result->attempts == 0);
+  CHECK(told.result->fallbacks == 0);
+  CHECK_FALSE(store->stored("k"));
+  CHECK(reserve().told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a leader that dies hands the lead to the first joiner, with a new token [I7]") {
+  const auto leader = reserve(), first = reserve(), second = reserve();
+  const auto old_token = leader.told->answers[0].token;
+  kill(leader.actor);
+  CHECK(first.told->last() == kind::lead);
+  CHECK(first.told->answers.back().token != old_token);
+  CHECK(second.told->last() == kind::joined);
+  settle(first, settle_success);
+  CHECK(body_of(second) == "body 2");
+}
+
+TEST_CASE_METHOD(shard_fixture, "one that has lost the lead neither stores nor releases [I7]") {
+  const auto leader = reserve(), heir = reserve(), joiner = reserve();
+  kill(leader.actor);
+  settle_key late{"k", leader.told->answers[0].token, std::make_shared<stored_answer>(), nullptr};
+  CHECK_FALSE(ask<key_settled>(shard, late).stored);
+  CHECK_FALSE(store->stored("k"));
+  CHECK(in_flight() == 1);
+  CHECK(joiner.told->last() == kind::joined);
+  settle(heir, settle_success);
+  CHECK(joiner.told->last() == kind::answered);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a joiner that is dead when its turn comes passes the lead on [I7]") {
+  const auto leader = reserve(), dead = reserve(), next = reserve();
+  kill(dead.actor);
+  kill(leader.actor);
+  CHECK(next.told->last() == kind::lead);
+  settle(next, settle_success);
+  CHECK(in_flight() == 0);
+}
+
+TEST_CASE_METHOD(shard_fixture, "when leader and all joiners are dead the key is free [I7]") {
+  const auto leader = reserve(), joiner = reserve();
+  kill(joiner.actor);
+  kill(leader.actor);
+  CHECK(in_flight() == 0);
+  CHECK(reserve().told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a joiner that leaves affects nobody and hears nothing more [I7]") {
+  const auto leader = reserve(), leaver = reserve(), stayer = reserve();
+  leave(leaver);
+  kill(leader.actor);
+  CHECK(leaver.told->answers.size() == 1);
+  CHECK(stayer.told->last() == kind::lead);
+  settle(stayer, settle_success);
+  CHECK(leaver.told->answers.size() == 1);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a leader that dies after it has settled takes nothing with it [I7]") {
+  const auto leader = reserve();
+  settle(leader, settle_success);
+  submit_options other;
+  other.scope = "k2";
+  const auto second = reserve(other);
+  kill(leader.actor);
+  CHECK(in_flight() == 1);
+  CHECK(reserve().told->last() == kind::answered);
+}
+
+TEST_CASE_METHOD(shard_fixture, "while the store cannot be read, keys are unavailable and nothing is reserved [I13]") {
+  store->fail_find = true;
+  CHECK(reserve().told->last() == kind::unavailable);
+  CHECK(in_flight() == 0);
+  CHECK(log.size() == 1);
+  store->fail_find = false;
+  CHECK(reserve().told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture,
+                 "an answer that cannot be stored is unavailable for leader and joiners, and the key is free [I13]") {
+  const auto leader = reserve(), joiner = reserve();
+  store->fail_put = true;
+  settle(leader, settle_success);
+  CHECK(leader.told->settled == std::vector<bool>{false});
+  CHECK(joiner.told->last() == kind::unavailable);
+  CHECK(joiner.told->answers.back().result == nullptr);
+  CHECK(in_flight() == 0);
+  CHECK(log.size() == 1);
+  store->fail_put = false;
+  CHECK(reserve().told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture, "an answer stored earlier is still replayed while no new one can be stored [I13]") {
+  settle(reserve(), settle_success);
+  store->fail_put = true;
+  CHECK(reserve().told->last() == kind::answered);
+}
+
+TEST_CASE_METHOD(shard_fixture, "shards start their tokens apart, so that a replaced one's leads are lost [I7]") {
+  auto other = own(spawn_idempotency_shard(system, store, shared, false));
+  const auto here = reserve();
+  std::swap(shard, other);
+  const auto there = reserve();
+  CHECK(here.told->answers[0].token != there.told->answers[0].token);
+  settle_key late{"k", here.told->answers[0].token, std::make_shared<stored_answer>(), nullptr};
+  CHECK_FALSE(ask<key_settled>(shard, late).stored);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a scope has one shard, and without shards there is none") {
+  const std::vector<idempotency_actor> shards{shard, own(spawn_idempotency_shard(system, store, shared, false))};
+  bool both[2] = {false, false};
+  for (int i = 0; i < 100; ++i) {
+    const auto scope = std::to_string(i);
+    const auto& owner = shard_of(shards, scope);
+    CHECK(owner == shard_of(shards, scope));
+    both[owner == shards[1]] = true;
+  }
+  CHECK(both[0]);
+  CHECK(both[1]);
+  CHECK_FALSE(shard_of({}, "k"));
+}
