@@ -50,7 +50,7 @@ struct breaker_state {
   // may stand outcomes that were answered long ago, so nothing else may go before them [C4].
   bool drain(time_point at) {
     cell().begin_drain();
-    while (const auto report = cell().pop())
+    while (const auto report = cell().pop(at))
       count(*report, at);
     own->advance(at);
     // While reports travel in messages no further ticket is taken, so all that were are counted here.

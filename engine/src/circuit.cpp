@@ -204,6 +204,8 @@ report_result circuit::report_call(const outcome_report& r, time_point now) {
     count_hanging(r);
     break;
   case outcome::success:
+    count_successes(r, now);
+    return report_result::counted;
   case outcome::slow_success:
     count_success(r);
     break;
@@ -213,6 +215,24 @@ report_result circuit::report_call(const outcome_report& r, time_point now) {
   }
   evaluate(r.at, now);
   return report_result::counted;
+}
+
+// Each outcome is evaluated, successes too; but once a window has its minimum of calls a plain success can only keep or
+// lower its rates, so the rest of a run goes in at once.
+void circuit::count_successes(const outcome_report& r, time_point now) {
+  if (r.amends != 0 || !window_) {
+    count_success(r);
+    return evaluate(r.at, now);
+  }
+  streak_ = 0;
+  auto left = r.repeat;
+  do {
+    window_->add(outcome_window::entry::success, r.at);
+    evaluate(r.at, now);
+    if (--left == 0 || state_ != circuit_state::closed)
+      return;
+  } while (window_->totals(now).calls < settings_.window->minimum_calls);
+  window_->add_successes(left, r.at);
 }
 
 void circuit::count_success(const outcome_report& r) {
@@ -317,12 +337,16 @@ void circuit::canary_result(std::uint32_t generation, bool passed, time_point no
 // ---- views ---------------------------------------------------------------------------------------------------------
 
 trip_distance circuit::distance(time_point now) const {
-  trip_distance result{.outcomes = std::numeric_limits<std::uint32_t>::max(), .valid_until = time_point::max()};
+  constexpr auto never = std::numeric_limits<std::uint32_t>::max();
+  trip_distance result{.outcomes = never, .failures = never, .valid_until = time_point::max()};
   if (state_ != circuit_state::closed)
     return result;
   result.outcomes = settings_.consecutive_failures - streak_; // closed: the streak is below the threshold
+  result.failures = result.outcomes;
   if (window_) {
-    result.outcomes = std::min(result.outcomes, outcomes_to_trip(*settings_.window, window_->totals(now)));
+    const auto totals = window_->totals(now);
+    result.outcomes = std::min(result.outcomes, outcomes_to_trip(*settings_.window, totals));
+    result.failures = std::min(result.failures, failures_to_trip(*settings_.window, totals));
     result.valid_until = window_->stable_until(now);
   }
   return result;

@@ -19,29 +19,64 @@ namespace switchyard {
 //    the new generation can have been handed in before it began: what it admits, it admits rightly as of its
 //    beginning. Valid-until needs more, as a caller's `now` may be later: it loads progress a second time, and if
 //    that has changed it asks.
-// 4. A slot is reused only by a reporter that read, with acquire, a progress published after the breaker popped it.
+// 4. A place of the queue is reused only by a reporter that read, with acquire, a progress published after the breaker
+//    emptied it.
 // 5. No report is left lying. Reporter: take ticket, then load progress, lazy, wake. Breaker: store wake (false) or
 //    lazy (false), pop, store progress, then load tickets (`unfinished`). All are seq_cst, so either the reporter
 //    sees what the breaker stored, and wakes it if it must, or the breaker sees the ticket, and drains again.
+// 6. A plain success leaves no generation, so it must take its ticket in the epoch of its own. The epoch is made odd
+//    before the admission of a new generation is stored, and even after. A reporter loads tickets, then the admission;
+//    if the epoch it loaded was even and is still there when it takes its ticket, then the admission it compared with
+//    was the present one, before and after. What took a ticket before the epoch became odd is of the old generation
+//    and is dropped (`stale_to_`). In an odd epoch a success takes a place in the queue, with its generation.
 
 namespace {
 
 constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
 constexpr auto unknown_time = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::uint32_t low(std::uint64_t word) noexcept {
-  return static_cast<std::uint32_t>(word);
-}
-constexpr std::uint32_t high(std::uint64_t word) noexcept {
-  return static_cast<std::uint32_t>(word >> 32);
-}
-constexpr std::uint64_t join(std::uint32_t high_half, std::uint32_t low_half) noexcept {
-  return static_cast<std::uint64_t>(high_half) << 32 | low_half;
+/// A field of a 64-bit word; counters in it wrap.
+template <unsigned Shift, unsigned Width>
+struct field {
+  static constexpr std::uint64_t max = (std::uint64_t{1} << Width) - 1;
+  static constexpr std::uint32_t get(std::uint64_t word) noexcept {
+    return static_cast<std::uint32_t>(word >> Shift & max);
+  }
+  static constexpr std::uint64_t set(std::uint64_t word, std::uint64_t value) noexcept {
+    return (word & ~(max << Shift)) | (value & max) << Shift;
+  }
+  static constexpr std::uint64_t limited(std::uint64_t word, std::uint64_t value) noexcept {
+    return set(word, std::min(value, max));
+  }
+  /// `a - b`, wrapped. Negative when `b` was read later and has passed `a`.
+  static constexpr std::int32_t ahead(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>((a - b) << (32 - Width)) >> (32 - Width);
+  }
+};
+
+// The tickets word. A drain is due long before so many tickets are pending that they would wrap.
+using taken_tickets = field<0, 28>;
+using taken_places = field<28, 8>;
+using epoch = field<36, 8>;
+using overflowed = field<44, 20>;
+
+// The progress word: the same two counters as far as they are counted, and the distances from there.
+using settled_tickets = field<0, 28>;
+using settled_places = field<28, 8>;
+using any_distance = field<36, 14>;
+using failure_distance = field<50, 14>;
+
+static_assert(circuit_cell::max_capacity <= taken_places::max / 2 + 1, "places are told apart across a lap");
+
+constexpr std::int32_t pending_tickets(std::uint64_t tickets, std::uint64_t progress) noexcept {
+  return taken_tickets::ahead(taken_tickets::get(tickets), settled_tickets::get(progress));
 }
 
-/// `a - b` of two counters that wrap. Negative when `b` was read later and has passed `a`.
-constexpr std::int32_t ahead(std::uint32_t a, std::uint32_t b) noexcept {
-  return static_cast<std::int32_t>(a - b);
+/// Whether what is pending cannot have tripped the circuit.
+constexpr bool harmless(std::uint64_t tickets, std::uint64_t progress) noexcept {
+  const auto places = taken_places::ahead(taken_places::get(tickets), settled_places::get(progress));
+  return places < static_cast<std::int32_t>(failure_distance::get(progress)) ||
+         pending_tickets(tickets, progress) < static_cast<std::int32_t>(any_distance::get(progress));
 }
 
 constexpr std::int64_t nanoseconds(time_point t) noexcept {
@@ -57,22 +92,23 @@ struct view {
   std::uint32_t generation = 1;
 
   constexpr std::uint64_t pack() const noexcept {
-    return join(generation, static_cast<std::uint32_t>(state) | static_cast<std::uint32_t>(mode) << 2 |
-                                static_cast<std::uint32_t>(probe_available) << 4 |
-                                static_cast<std::uint32_t>(success_is_idle) << 5);
+    return std::uint64_t{generation} << 32 | static_cast<std::uint32_t>(state) | static_cast<std::uint32_t>(mode) << 2 |
+           static_cast<std::uint32_t>(probe_available) << 4 | static_cast<std::uint32_t>(success_is_idle) << 5;
   }
   static constexpr view unpack(std::uint64_t word) noexcept {
-    const auto bits = low(word);
+    const auto bits = static_cast<std::uint32_t>(word);
     return {static_cast<circuit_state>(bits & 3), static_cast<circuit_mode>(bits >> 2 & 3), (bits >> 4 & 1) != 0,
-            (bits >> 5 & 1) != 0, high(word)};
+            (bits >> 5 & 1) != 0, static_cast<std::uint32_t>(word >> 32)};
   }
 };
 
+/// `a - b` of two generations.
+constexpr std::int32_t newer(std::uint32_t a, std::uint32_t b) noexcept {
+  return static_cast<std::int32_t>(a - b);
+}
+
 /// Names of queued reports and of those that travel in messages are kept apart by the top bit.
 constexpr std::uint32_t overflow_name = 1u << 31;
-constexpr std::uint32_t name_of(std::uint32_t ticket) noexcept {
-  return ticket & ~overflow_name;
-}
 
 bool is_plain_success(const outcome_report& r) noexcept {
   return r.what == outcome::success && r.probe == 0 && r.amends == 0;
@@ -107,7 +143,7 @@ std::string circuit_id::str() const {
 
 /// A queued report in 32 bytes.
 struct circuit_cell::slot {
-  std::atomic<std::uint32_t> written{0}; ///< ticket plus 1 once the rest is written
+  std::atomic<std::uint32_t> written{0}; ///< ticket plus 1 once the rest is written; 0: empty
   std::uint32_t generation;
   std::uint32_t call; ///< the probe's id or `amends`: a probe's lease rules it, so it amends nothing
   outcome what;
@@ -137,9 +173,9 @@ struct circuit_cell::slot {
 circuit_cell::circuit_cell(circuit_id id, bool window, std::uint32_t capacity)
     : id_(std::move(id)),
       name_(id_.str()),
-      capacity_(std::bit_ceil(std::clamp(capacity, 2u, 1u << 20))),
+      capacity_(std::bit_ceil(std::clamp(capacity, 2u, max_capacity))),
       slots_(std::make_unique<slot[]>(capacity_)),
-      progress_(join(0, 1)),
+      progress_(any_distance::set(0, 1)),
       admission_(view{.success_is_idle = !window}.pack()),
       valid_until_(unknown_time),
       next_probe_(unknown_time) {
@@ -162,12 +198,11 @@ fast_admission circuit_cell::try_admit(time_point now) const noexcept {
     return {kind::admitted, v.generation, {}};
   switch (v.state) {
   case circuit_state::closed: {
-    const auto pending = ahead(low(tickets), high(progress));
-    if (high(tickets) != 0) // some travel in messages: let the breaker catch up
+    if (overflowed::get(tickets) != 0) // some travel in messages: let the breaker catch up
       return {kind::ask, v.generation, {}};
-    if (pending <= 0)
+    if (pending_tickets(tickets, progress) <= 0)
       return {kind::admitted, v.generation, {}};
-    const bool known = static_cast<std::uint32_t>(pending) < low(progress) &&
+    const bool known = harmless(tickets, progress) &&
                        nanoseconds(now) < valid_until_.load(std::memory_order_acquire) &&
                        progress_.load(std::memory_order_relaxed) == progress;
     return {known ? kind::admitted : kind::ask, v.generation, {}};
@@ -193,42 +228,58 @@ bool circuit_cell::still_admits(std::uint32_t generation) const noexcept {
   return v.generation == generation;
 }
 
-/// Whether the circuit would certainly ignore an ordinary report, so that it need not be sent. Loads in the order of
-/// try_admit: if nothing is pending, the view is that of every report handed in before this one.
-bool circuit_cell::changes_nothing(const outcome_report& r) const noexcept {
+/// What has to be done with a report, as of the tickets word that was loaded before. It is dropped when the circuit would
+/// certainly ignore it. Loads in the order of try_admit: if nothing is pending, the view is that of every report
+/// handed in before this one.
+circuit_cell::handling circuit_cell::handling_of(const outcome_report& r, std::uint64_t tickets) const noexcept {
   if (r.probe != 0)
-    return false;
+    return handling::queue;
   if (r.amends == 0 && (r.what == outcome::neutral || r.what == outcome::cancelled))
-    return true; // [C3]
-  const auto tickets = tickets_.load(std::memory_order_acquire);
+    return handling::drop; // [C3]
   const auto progress = progress_.load(std::memory_order_acquire);
   const auto v = view::unpack(admission_.load(std::memory_order_acquire));
-  if (ahead(v.generation, r.generation) > 0)
-    return true; // from an earlier generation [C9]
+  if (newer(v.generation, r.generation) > 0)
+    return handling::drop; // from an earlier generation [C9]
   if (v.generation != r.generation)
-    return false;
+    return handling::queue;
   if (v.state != circuit_state::closed)
-    return true; // a generation has one state; an ordinary permit of this one is of a disabled circuit
-  return v.success_is_idle && is_plain_success(r) && high(tickets) == 0 && ahead(low(tickets), high(progress)) <= 0;
+    return handling::drop; // a generation has one state; an ordinary permit of this one is of a disabled circuit
+  if (!is_plain_success(r) || epoch::get(tickets) % 2 != 0)
+    return handling::queue;
+  if (v.success_is_idle && overflowed::get(tickets) == 0 && pending_tickets(tickets, progress) <= 0)
+    return handling::drop;
+  return handling::ticket_only;
 }
 
 report_receipt circuit_cell::report(const outcome_report& r) noexcept {
-  if (changes_nothing(r))
-    return {};
-  auto word = tickets_.load(std::memory_order_relaxed);
+  auto word = tickets_.load(std::memory_order_acquire);
   for (;;) {
-    const auto ticket = low(word);
-    const auto settled = high(progress_.load(std::memory_order_acquire));
-    const bool fits = high(word) == 0 && ahead(ticket, settled) < static_cast<std::int32_t>(capacity_);
-    const auto taken = fits ? join(0, ticket + 1) : join(high(word) + 1, ticket);
-    if (!tickets_.compare_exchange_weak(word, taken, std::memory_order_seq_cst, std::memory_order_relaxed))
+    const auto how = handling_of(r, word);
+    if (how == handling::drop)
+      return {};
+    const auto ticket = taken_tickets::get(word);
+    const auto place = taken_places::get(word);
+    const auto settled = settled_places::get(progress_.load(std::memory_order_acquire));
+    const bool full = how == handling::queue && taken_places::ahead(place, settled) >= static_cast<std::int32_t>(capacity_);
+    const bool fits = overflowed::get(word) == 0 && !full;
+    auto taken = word;
+    if (fits) {
+      taken = taken_tickets::set(taken, ticket + 1);
+      if (how == handling::queue)
+        taken = taken_places::set(taken, place + 1);
+    } else {
+      taken = overflowed::limited(taken, overflowed::get(word) + std::uint64_t{1});
+    }
+    if (!tickets_.compare_exchange_weak(word, taken, std::memory_order_seq_cst, std::memory_order_acquire))
       continue;
     if (!fits)
       return overflow(r);
-    auto& s = slots_[ticket & (capacity_ - 1)];
-    s.write(r);
-    s.written.store(ticket + 1, std::memory_order_release);
-    return {must_wake(r, ticket), true, name_of(ticket)};
+    if (how == handling::queue) {
+      auto& s = slots_[place & (capacity_ - 1)];
+      s.write(r);
+      s.written.store(ticket + 1, std::memory_order_release);
+    }
+    return {must_wake(how == handling::ticket_only, taken), true, ticket};
   }
 }
 
@@ -239,14 +290,14 @@ report_receipt circuit_cell::overflow(const outcome_report& r) noexcept {
   return receipt;
 }
 
-bool circuit_cell::must_wake(const outcome_report& r, std::uint32_t ticket) noexcept {
+/// Whether the reporter that has just taken a ticket, which made the word `taken`, must wake the breaker.
+bool circuit_cell::must_wake(bool plain, std::uint64_t taken) noexcept {
   const auto progress = progress_.load(std::memory_order_seq_cst);
-  const auto pending = ahead(ticket + 1, high(progress)); // up to and with this one
+  const auto pending = pending_tickets(taken, progress); // up to and with this one
   if (pending <= 0)
     return false; // counted already
-  const auto count = static_cast<std::uint32_t>(pending);
-  const bool first = count == 1 && !lazy_.load(std::memory_order_seq_cst);
-  if (is_plain_success(r) && !first && count < low(progress) && count < capacity_ / 2)
+  const bool first = pending == 1 && !lazy_.load(std::memory_order_seq_cst);
+  if (plain && !first && harmless(taken, progress))
     return false; // an earlier one has woken the breaker, or its timer will
   return !wake_.load(std::memory_order_seq_cst) && !wake_.exchange(true, std::memory_order_seq_cst);
 }
@@ -267,29 +318,64 @@ std::uint32_t circuit_cell::generation() const noexcept {
 
 void circuit_cell::begin_drain() noexcept {
   wake_.exchange(false, std::memory_order_seq_cst);
+  drain_to_ = tickets_.load(std::memory_order_seq_cst);
 }
 
-std::optional<outcome_report> circuit_cell::pop() noexcept {
-  const auto& s = slots_[head_ & (capacity_ - 1)];
-  if (s.written.load(std::memory_order_acquire) != head_ + 1)
-    return std::nullopt;
-  std::optional<outcome_report> r(std::in_place);
+/// Passes over the plain successes that an earlier generation left, as far as `until`: they change nothing [C9].
+void circuit_cell::skip_stale(std::uint32_t until) noexcept {
+  if (taken_tickets::ahead(stale_to_, next_ticket_) <= 0)
+    stale_to_ = next_ticket_; // kept near, so that it never seems to lie ahead again
+  else
+    next_ticket_ = taken_tickets::ahead(stale_to_, until) > 0 ? until : stale_to_;
+}
+
+std::optional<outcome_report> circuit_cell::pop(time_point now) noexcept {
+  std::optional<outcome_report> r;
+  const bool queued = next_place_ != taken_places::get(drain_to_);
+  auto& s = slots_[next_place_ & (capacity_ - 1)];
+  const auto written = queued ? s.written.load(std::memory_order_acquire) : 0;
+  if (queued && written == 0)
+    return r; // its ticket is not known yet, nor is how many successes stand before it
+  const auto until = queued ? written - 1 : taken_tickets::get(drain_to_);
+  skip_stale(until);
+  if (const auto run = taken_tickets::ahead(until, next_ticket_); run > 0) {
+    next_ticket_ = until;
+    r.emplace();
+    r->generation = generation();
+    r->what = outcome::success;
+    r->at = now;
+    r->repeat = static_cast<std::uint32_t>(run);
+    return r;
+  }
+  if (!queued)
+    return r;
+  r.emplace();
   s.read(*r);
-  r->ticket = name_of(head_++);
+  r->ticket = until;
+  s.written.store(0, std::memory_order_relaxed); // the place is free once a progress says so
+  next_ticket_ = (until + 1) & static_cast<std::uint32_t>(taken_tickets::max);
+  next_place_ = (next_place_ + 1) & static_cast<std::uint32_t>(taken_places::max);
   return r;
 }
 
 bool circuit_cell::unfinished() const noexcept {
-  return low(tickets_.load(std::memory_order_seq_cst)) != head_;
+  const auto tickets = tickets_.load(std::memory_order_seq_cst);
+  if (taken_places::get(tickets) != next_place_)
+    return true;
+  if (taken_tickets::get(tickets) == next_ticket_)
+    return false;
+  return !lazy_.load(std::memory_order_relaxed) || !harmless(tickets, progress_.load(std::memory_order_relaxed));
 }
 
 void circuit_cell::publish(const circuit& c, time_point now) noexcept {
-  const bool closed = c.state() == circuit_state::closed;
-  const auto distance = closed ? c.distance(now) : trip_distance{unlimited, time_point::max()};
+  const auto distance = c.distance(now);
   const auto valid_until = nanoseconds(distance.valid_until);
   const auto before = progress_.load(std::memory_order_relaxed); // only this thread writes the view
-  if (c.generation() != generation() || valid_until != valid_until_.load(std::memory_order_relaxed))
-    progress_.store(join(high(before), 0), std::memory_order_release);
+  const bool new_generation = c.generation() != generation();
+  if (new_generation || valid_until != valid_until_.load(std::memory_order_relaxed))
+    progress_.store(failure_distance::set(any_distance::set(before, 0), 0), std::memory_order_release);
+  if (new_generation)
+    stale_to_ = taken_tickets::get(bump_epoch()); // odd
   if (c.state() == circuit_state::open) {
     const auto next = c.next_probe_at();
     next_probe_.store(next ? nanoseconds(*next) : unknown_time, std::memory_order_relaxed);
@@ -297,17 +383,35 @@ void circuit_cell::publish(const circuit& c, time_point now) noexcept {
   const view v{c.state(), c.mode(), c.probe_available(), c.success_is_idle(), c.generation()};
   admission_.store(v.pack(), std::memory_order_release);
   valid_until_.store(valid_until, std::memory_order_release);
-  progress_.store(join(head_, distance.outcomes), std::memory_order_seq_cst);
+  if (new_generation)
+    bump_epoch(); // even
+  std::uint64_t progress = 0;
+  progress = settled_tickets::set(progress, next_ticket_);
+  progress = settled_places::set(progress, next_place_);
+  progress = any_distance::limited(progress, distance.outcomes);
+  progress = failure_distance::limited(progress, distance.failures);
+  progress_.store(progress, std::memory_order_seq_cst);
   if (overflow_counted_ != 0)
     give_back_overflow(std::exchange(overflow_counted_, 0));
+}
+
+/// Returns the word as it was before.
+std::uint64_t circuit_cell::bump_epoch() noexcept {
+  auto word = tickets_.load(std::memory_order_relaxed);
+  while (!tickets_.compare_exchange_weak(word, epoch::set(word, epoch::get(word) + std::uint64_t{1}), std::memory_order_seq_cst,
+                                         std::memory_order_relaxed)) {
+  }
+  return word;
 }
 
 void circuit_cell::give_back_overflow(std::uint32_t count) noexcept {
   auto word = tickets_.load(std::memory_order_relaxed);
   // Never below zero: after take_over a message that was given up may yet arrive.
-  while (!tickets_.compare_exchange_weak(word, join(high(word) - std::min(count, high(word)), low(word)),
-                                         std::memory_order_seq_cst, std::memory_order_relaxed)) {
-  }
+  std::uint64_t less = 0;
+  do {
+    const auto have = overflowed::get(word);
+    less = overflowed::set(word, have - std::min(count, have));
+  } while (!tickets_.compare_exchange_weak(word, less, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
 void circuit_cell::take_over() noexcept {

@@ -43,6 +43,27 @@ window_entry outcome_window::add(entry e, time_point at) {
   return type_ == window_settings::kind::count ? add_counted(e) : add_timed(e, at);
 }
 
+void outcome_window::add_successes(std::uint32_t n, time_point at) {
+  if (type_ == window_settings::kind::time) {
+    const auto number = bucket_number(at);
+    rotate_to(number);
+    if (*newest_ - number >= time_buckets)
+      return;
+    bucket(number).calls += n;
+    totals_.calls += n;
+    return;
+  }
+  if (n >= size_) { // nothing older is left; positions go on, so that names of entries stay unique
+    next_ += n;
+    next_place_ = static_cast<std::uint32_t>(next_ % size_);
+    std::fill(ring_.begin(), ring_.end(), std::uint8_t{0});
+    totals_ = {.calls = size_, .failures = 0, .slow = 0};
+    return;
+  }
+  for (; n > 0; --n)
+    add_counted(entry::success);
+}
+
 window_entry outcome_window::add_counted(entry e) {
   if (totals_.calls == size_) {
     window_totals oldest;
@@ -203,6 +224,16 @@ std::uint32_t outcomes_to_trip(const window_settings& s, const window_totals& t)
     result = std::min(result, outcomes_to_rate(s, *s.failure_rate, t.calls, t.failures, t.slow));
   if (s.slow_call_rate)
     result = std::min(result, outcomes_to_rate(s, *s.slow_call_rate, t.calls, t.slow, 0));
+  return result;
+}
+
+std::uint32_t failures_to_trip(const window_settings& s, const window_totals& t) noexcept {
+  auto result = std::numeric_limits<std::uint32_t>::max();
+  const auto fewest_calls = std::max({s.minimum_calls, t.calls, 1u});
+  if (s.failure_rate)
+    result = std::min(result, missing(hits_needed(*s.failure_rate, fewest_calls), t.failures));
+  if (s.slow_call_rate)
+    result = std::min(result, missing(hits_needed(*s.slow_call_rate, fewest_calls), t.slow));
   return result;
 }
 

@@ -16,6 +16,23 @@ using result_ptr = std::shared_ptr<const request_result>;
 
 namespace {
 
+// A breaker that never answers.
+breaker_actor::behavior_type deaf_breaker(breaker_actor::pointer self) {
+  auto held = std::make_shared<std::vector<caf::response_promise>>();
+  return {
+      [=](const probe_request&) -> caf::result<admission_verdict> {
+        held->push_back(self->make_response_promise());
+        return caf::delegated<admission_verdict>{};
+      },
+      [](const drain_reports&) {},
+      [](const overflow_report&) {},
+      [](const set_circuit_mode&) { return done{}; },
+      [](const reset_circuit&) { return done{}; },
+      [](const describe_circuit&) { return circuit_description{}; },
+      [](const breaker_tick&) {},
+  };
+}
+
 // A shard that never answers.
 idempotency_actor::behavior_type deaf_shard(idempotency_actor::pointer self) {
   auto held = std::make_shared<std::vector<caf::response_promise>>();
@@ -306,7 +323,11 @@ TEST_CASE_METHOD(request_fixture, "an unreachable breaker refuses: missing, dead
   SECTION("dead") {
     kill(breaker);
   }
+  SECTION("silent") {
+    circuit().set_breaker(own(system.spawn(deaf_breaker)));
+  }
   const auto r = submit();
+  pass(2s);
   check_done(r);
   CHECK(r.result().code == errc::circuit_open);
   CHECK(events.lines("refused").size() == 1);

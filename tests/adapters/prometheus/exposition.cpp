@@ -1,7 +1,8 @@
 #include "exposition.hpp"
 
+#include <boost/regex.hpp> // std::regex does not compile without warnings under sanitizers
+
 #include <algorithm>
-#include <regex>
 #include <set>
 
 namespace switchyard::metrics::test {
@@ -18,9 +19,9 @@ std::string unescaped(const std::string& text) {
 }
 
 labels read_labels(const std::string& text) {
-  static const std::regex pair(R"#(([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)")#");
+  static const boost::regex pair(R"#(([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)")#");
   labels found;
-  for (std::sregex_iterator it(text.begin(), text.end(), pair), end; it != end; ++it)
+  for (boost::sregex_iterator it(text.begin(), text.end(), pair), end; it != end; ++it)
     found[(*it)[1]] = unescaped((*it)[2]);
   return found;
 }
@@ -35,9 +36,9 @@ std::string family_of(const exposition& e, const std::string& name) {
 }
 
 void read_comment(exposition& e, const std::string& line) {
-  static const std::regex comment(R"(# (HELP|TYPE) ([a-zA-Z_:][\w:]*) (.+))");
-  std::smatch m;
-  if (!std::regex_match(line, m, comment))
+  static const boost::regex comment(R"(# (HELP|TYPE) ([a-zA-Z_:][\w:]*) (.+))");
+  boost::smatch m;
+  if (!boost::regex_match(line, m, comment))
     return e.errors.push_back("not a comment of the format: " + line);
   auto& into = m[1] == "HELP" ? e.helps : e.types;
   if (!into.emplace(m[2], m[3]).second)
@@ -47,9 +48,9 @@ void read_comment(exposition& e, const std::string& line) {
 }
 
 void read_sample(exposition& e, const std::string& line, std::set<std::pair<std::string, labels>>& seen) {
-  static const std::regex form(R"#(([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+))#");
-  std::smatch m;
-  if (!std::regex_match(line, m, form))
+  static const boost::regex form(R"#(([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+))#");
+  boost::smatch m;
+  if (!boost::regex_match(line, m, form))
     return e.errors.push_back("not a sample: " + line);
   sample s{m[1], read_labels(m[2]), std::stod(m[3])};
   if (e.families.empty() || e.families.back() != family_of(e, s.name))

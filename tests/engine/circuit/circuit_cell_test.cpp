@@ -34,7 +34,7 @@ struct celled_circuit {
     it.advance(now);
     do {
       cell.begin_drain();
-      while (auto r = cell.pop())
+      while (auto r = cell.pop(now))
         it.report(*r, now);
       cell.publish(it, now);
     } while (cell.unfinished());
@@ -271,20 +271,30 @@ TEST_CASE("one wake-up is on its way at a time, and every report after a drain's
   CHECK(c.it.snapshot(c.now).window_calls == 3u);
 }
 
-TEST_CASE("while lazy, successes wake the breaker only at half the queue or at the distance [C4]") {
-  SECTION("half the queue") {
-    celled_circuit c(window_of(1000), 16);
+TEST_CASE("while lazy, successes wake the breaker only where they could trip the circuit [C4]") {
+  SECTION("no number of them could") {
+    celled_circuit c(window_of(100, 0.5), 16);
     c.cell.set_lazy(true);
-    for (int i = 1; i < 8; ++i)
+    for (int i = 0; i < 1'000; ++i)
       REQUIRE_FALSE(c.report(outcome::success).wake);
-    CHECK(c.report(outcome::success).wake);
+    CHECK(c.admits() == kind::admitted);
+    CHECK_FALSE(c.cell.unfinished()); // the timer will count them
+    c.drain();
+    CHECK(c.it.snapshot(c.now).window_calls == 100u);
   }
-  SECTION("the distance") {
+  SECTION("one of them completes the minimum of calls [C1]") {
     celled_circuit c(window_of(100, 0.5)); // 10 calls at the least
+    for (int i = 0; i < 5; ++i)
+      c.report(outcome::failure);
+    c.drain();
     c.cell.set_lazy(true);
-    for (int i = 1; i < 10; ++i)
+    for (int i = 1; i < 5; ++i)
       REQUIRE_FALSE(c.report(outcome::success).wake);
+    CHECK(c.admits() == kind::admitted);
     CHECK(c.report(outcome::success).wake);
+    CHECK(c.admits() == kind::ask);
+    CHECK(c.cell.unfinished());
+    CHECK(c.ask().what == admission_verdict::kind::refused);
   }
   SECTION("anything but a success wakes at once") {
     celled_circuit c(window_of(100));
@@ -311,7 +321,8 @@ TEST_CASE("a report comes out as it went in [C4]") {
     r.retry_after = 0s;
   }
   const auto receipt = c.cell.report(r);
-  const auto out = c.cell.pop();
+  c.cell.begin_drain();
+  const auto out = c.cell.pop(c.now);
   REQUIRE(out.has_value());
   CHECK(out->generation == r.generation);
   CHECK(out->what == r.what);
@@ -320,7 +331,7 @@ TEST_CASE("a report comes out as it went in [C4]") {
   CHECK(out->at == r.at);
   CHECK(out->retry_after == r.retry_after);
   CHECK(out->ticket == receipt.ticket);
-  CHECK_FALSE(c.cell.pop().has_value());
+  CHECK_FALSE(c.cell.pop(c.now).has_value());
 }
 
 TEST_CASE("the queue is reused lap after lap, in order [C4]") {
@@ -328,9 +339,9 @@ TEST_CASE("the queue is reused lap after lap, in order [C4]") {
   std::uint32_t expected = 0;
   for (int lap = 0; lap < 10'000; ++lap) {
     for (int i = 0; i < 1 + lap % 4; ++i)
-      REQUIRE(c.report(outcome::success).queued);
+      REQUIRE(c.report(outcome::slow_success).queued);
     c.cell.begin_drain();
-    while (const auto r = c.cell.pop()) {
+    while (const auto r = c.cell.pop(c.now)) {
       REQUIRE(r->ticket == expected++);
       c.it.report(*r, c.now);
     }
@@ -338,6 +349,60 @@ TEST_CASE("the queue is reused lap after lap, in order [C4]") {
     REQUIRE_FALSE(c.cell.unfinished());
   }
   CHECK(c.it.snapshot(c.now).window_calls == expected);
+}
+
+TEST_CASE("plain successes leave only their ticket, and come out as runs in their place [C2][C4]") {
+  celled_circuit c(window_of(100'000), 4);
+  std::string handed_in, counted;
+  for (int lap = 0; lap < 2'000; ++lap) {
+    for (int i = 0; i < lap % 7; ++i) {
+      c.report(outcome::success);
+      handed_in += 'S';
+    }
+    for (int i = 0; i < lap % 3; ++i) {
+      c.report(outcome::slow_success);
+      handed_in += 's';
+    }
+    if (lap % 2 == 0)
+      continue;
+    c.cell.begin_drain();
+    while (const auto r = c.cell.pop(c.now)) {
+      counted.append(r->repeat, r->what == outcome::success ? 'S' : 's');
+      REQUIRE(r->generation == c.it.generation());
+      c.it.report(*r, c.now);
+    }
+    c.cell.publish(c.it, c.now);
+    REQUIRE_FALSE(c.cell.unfinished());
+  }
+  CHECK(counted == handed_in);
+  CHECK(c.it.snapshot(c.now).window_calls == handed_in.size());
+}
+
+TEST_CASE("a success of an earlier generation is not counted in the next, handed in before or after the change [C9]") {
+  celled_circuit c(window_of(100));
+  const auto old = c.it.generation();
+  c.report_of(old, outcome::success);
+  c.drain();
+  c.report_of(old, outcome::success); // pending when the generation changes
+  c.it.reset(c.now);
+  c.cell.publish(c.it, c.now);
+  c.report_of(old, outcome::success);
+  c.report(outcome::success);
+  c.drain();
+  CHECK(c.it.snapshot(c.now).window_calls == 1u);
+}
+
+TEST_CASE("a drain ends with what was handed in before it began, however many go on [C4]") {
+  celled_circuit c(window_of(100));
+  c.report(outcome::success);
+  c.cell.begin_drain();
+  c.report(outcome::success);
+  c.report(outcome::failure);
+  const auto run = c.cell.pop(c.now);
+  REQUIRE(run.has_value());
+  CHECK(run->repeat == 1);
+  CHECK_FALSE(c.cell.pop(c.now).has_value());
+  CHECK(c.cell.unfinished());
 }
 
 TEST_CASE("a hanging call's entry is amended through the cell [C17]") {
@@ -385,7 +450,7 @@ TEST_CASE("once all that came by message is counted the queue is used again [C4]
   celled_circuit c(window_of(100), 2);
   outcome_report r;
   r.generation = c.it.generation();
-  r.what = outcome::success;
+  r.what = outcome::slow_success;
   r.at = c.now;
   for (const bool queued : {true, true, false, false})
     REQUIRE(c.cell.report(r).queued == queued);
@@ -401,7 +466,7 @@ TEST_CASE("once all that came by message is counted the queue is used again [C4]
 TEST_CASE("a hanging call reported by message has a name of its own [C17]") {
   celled_circuit c(window_of(100), 2);
   const auto queued = c.report(outcome::hanging);
-  c.report(outcome::success);
+  c.report(outcome::failure);
   outcome_report r;
   r.generation = c.it.generation();
   r.what = outcome::hanging;
@@ -416,7 +481,7 @@ TEST_CASE("a hanging call reported by message has a name of its own [C17]") {
   c.drain();
   const auto shown = c.it.snapshot(c.now);
   CHECK(shown.window_calls == 3u);
-  CHECK(shown.failure_rate == 2.0 / 3);
+  CHECK(shown.failure_rate == 1.0);
   CHECK(shown.slow_call_rate == 0.0);
 }
 

@@ -113,7 +113,7 @@ private:
   void drain() {
     do {
       cell.begin_drain();
-      while (const auto r = cell.pop())
+      while (const auto r = cell.pop(start))
         it_.report(*r, start);
       cell.publish(it_, start);
     } while (cell.unfinished());

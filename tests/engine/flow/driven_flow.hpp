@@ -78,7 +78,7 @@ public:
   circuit& drain(const route_target& t) {
     auto& it = breaker(t);
     t.circuit->begin_drain();
-    while (const auto r = t.circuit->pop())
+    while (const auto r = t.circuit->pop(now))
       reports.push_back(*r), it.report(*r, now);
     it.advance(now);
     t.circuit->publish(it, now);

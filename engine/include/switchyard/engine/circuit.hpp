@@ -77,6 +77,7 @@ struct outcome_report {
   std::uint32_t amends = 0;            ///< ticket of this call's earlier `hanging` report plus 1, else 0
   time_point at{};                     ///< when the call ended (or was found hanging)
   std::optional<duration> retry_after; ///< of a failure, relative to `at` [C5]
+  std::uint32_t repeat = 1;            ///< how many plain successes in a row this stands for; else 1
 };
 
 /// What the circuit did with a report.
@@ -106,10 +107,12 @@ struct circuit_transition {
                            ///< "probe_lease", "probes_succeeded", "canary_passed", "reset"
 };
 
-/// A lower bound for what it takes to trip a closed circuit: fewer than `outcomes` further outcomes of any kind,
-/// counted before `valid_until`, cannot trip it. It lets callers count on without asking [C4].
+/// Lower bounds for what it takes to trip a closed circuit, counted before `valid_until`: neither fewer than `outcomes`
+/// further outcomes of any kind nor fewer than `failures` that are not plain successes, with any number of those among
+/// them, can trip it. They let callers count on without asking [C4].
 struct trip_distance {
   std::uint32_t outcomes = 1;
+  std::uint32_t failures = 0; ///< 0: successes alone may do, as they complete the minimum of calls
   time_point valid_until = time_point::max(); ///< a time window's rates move by themselves when a bucket expires
 };
 
@@ -206,6 +209,7 @@ private:
 
   report_result report_call(const outcome_report& r, time_point now);
   report_result report_probe(const outcome_report& r);
+  void count_successes(const outcome_report& r, time_point now);
   void count_success(const outcome_report& r);
   void count_failure(const outcome_report& r, time_point now);
   void count_hanging(const outcome_report& r);

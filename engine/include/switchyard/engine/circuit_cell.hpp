@@ -3,12 +3,18 @@
 // The part of a circuit that many threads touch: the published view, which callers read, and the queue of
 // outcome reports, which callers fill and the breaker actor drains. The breaker is the only writer of the view.
 //
-// Exact counting [C4] rests on one invariant. Every report takes a ticket; tickets are numbered in the order in
-// which outcomes count. The breaker publishes, in one word, how many tickets it has counted (`settled`) and a lower
-// bound of how many further outcomes a trip needs (`distance`, see trip_distance). So whoever reads
-// `pending = tickets - settled < distance` knows that no pending outcome can have tripped the circuit, and is
-// admitted without a message; otherwise the state is not yet known and he asks the breaker, who counts what is
-// pending first. A report never waits: its consequence is visible to every later caller as soon as it has its ticket.
+// Exact counting [C4] rests on one invariant. Every report takes a ticket; tickets are numbered in the order in which
+// outcomes count. The breaker publishes, in one word, how many tickets it has counted (`settled`) and lower bounds of
+// what a trip needs from there (trip_distance). So whoever sees fewer pending outcomes than a trip needs knows that
+// none of them can have tripped the circuit, and is admitted without a message; otherwise the state is not yet known
+// and he asks the breaker, who counts what is pending first. A report never waits: its consequence is visible to every
+// later caller as soon as it has its ticket.
+//
+// Plain successes, nearly all of the traffic, leave nothing but their ticket. Every other report takes a place in the queue
+// as well, and writes down its ticket there: the tickets between two of those are plain successes of the present
+// generation, and the breaker counts them in one go, in their place in the order. The word from which tickets are taken
+// holds an epoch, which is odd while the breaker publishes a new generation, so that a success of the old one cannot take
+// a ticket of the new.
 //
 // Order of reads in `try_admit`: tickets, then settled/distance, then state. The breaker writes the state before
 // settled/distance. So a caller that sees a ticket as settled also sees the state that it led to. The memory orders
@@ -22,7 +28,7 @@
 //
 //   do {
 //     cell.begin_drain();
-//     while (auto r = cell.pop()) circuit.report(*r, now);
+//     while (auto r = cell.pop(now)) circuit.report(*r, now);
 //     cell.publish(circuit, now);
 //   } while (cell.unfinished());
 //
@@ -74,8 +80,10 @@ struct circuit_id {
 
 class circuit_cell {
 public:
+  static constexpr std::uint32_t max_capacity = 128;
+
   /// `window` says whether every success must be counted (a window is configured). `capacity` bounds the queue
-  /// of reports; it is rounded up to a power of two. Until the first `publish` the cell shows a new closed circuit
+  /// of reports; it is rounded up to a power of two, at most `max_capacity`. Until the first `publish` the cell shows a new closed circuit
   /// of generation 1.
   circuit_cell(circuit_id id, bool window, std::uint32_t capacity = 64);
   ~circuit_cell();
@@ -107,14 +115,15 @@ public:
 
   // ---- the breaker only ------------------------------------------------------------------------------------
 
-  /// Begins a drain: from here on a new report asks for a wake-up again.
+  /// Begins a drain of what was handed in before; from here on a new report asks for a wake-up again.
   void begin_drain() noexcept;
 
-  /// The next report in order, if one is completely written.
-  std::optional<outcome_report> pop() noexcept;
+  /// The next report of this drain in order, if it is completely written: one of the queue, or a run of plain successes
+  /// (`repeat`), which are taken to have ended `now`.
+  std::optional<outcome_report> pop(time_point now) noexcept;
 
-  /// Asked after `publish`: whether a ticket was taken that the publication did not count, be it written or not yet;
-  /// then drain again soon, because its reporter may rely on that and not wake anybody.
+  /// Asked after `publish`: whether something was handed in that the publication did not count and that must be counted
+  /// soon, be it written or not yet; then drain again, because its reporter may rely on that and not wake anybody.
   bool unfinished() const noexcept;
 
   /// One report that came by message because the queue was full was counted; call it before `publish`.
@@ -123,7 +132,7 @@ public:
   /// Publishes what the circuit is now, all popped reports counted.
   void publish(const circuit& c, time_point now) noexcept;
 
-  /// While set, plain successes do not wake the breaker before the queue is half full: it has a timer pending that
+  /// While set, plain successes do not wake the breaker unless they could trip the circuit: it has a timer pending that
   /// will drain them, so that steady traffic costs few messages. Whoever unsets it drains afterwards.
   void set_lazy(bool on) noexcept { lazy_.store(on, std::memory_order_seq_cst); }
 
@@ -134,10 +143,13 @@ public:
 private:
   struct slot;
 
-  bool changes_nothing(const outcome_report& r) const noexcept;
+  enum class handling : std::uint8_t { drop, ticket_only, queue };
+  handling handling_of(const outcome_report& r, std::uint64_t tickets) const noexcept;
   report_receipt overflow(const outcome_report& r) noexcept;
-  bool must_wake(const outcome_report& r, std::uint32_t ticket) noexcept;
+  bool must_wake(bool plain, std::uint64_t taken) noexcept;
   void give_back_overflow(std::uint32_t count) noexcept;
+  std::uint64_t bump_epoch() noexcept;
+  void skip_stale(std::uint32_t until) noexcept;
 
   // Read by all, written by none.
   circuit_id id_;
@@ -145,21 +157,24 @@ private:
   std::uint32_t capacity_;
   std::unique_ptr<slot[]> slots_;
 
-  // Written by reporters. tickets_: low half the number of tickets taken, high half the reports that travel in
-  // messages and are not yet published as counted.
+  // Written by reporters. tickets_: tickets taken, places of the queue taken, epoch, and reports that travel in messages and
+  // are not yet published as counted.
   alignas(64) std::atomic<std::uint64_t> tickets_{0};
   std::atomic<bool> wake_{false}; ///< a wake-up is on its way and its drain has not begun
   std::atomic<std::uint32_t> overflow_names_{0};
 
-  // The published view: written by the breaker. progress_: low half `distance`, high half `settled`.
+  // The published view: written by the breaker. progress_: tickets and places settled, and the distances.
   alignas(64) std::atomic<std::uint64_t> progress_;
   std::atomic<std::uint64_t> admission_;
-  std::atomic<std::int64_t> valid_until_; ///< of `distance`; nanoseconds, as is the next
+  std::atomic<std::int64_t> valid_until_; ///< of the distances; nanoseconds, as is the next
   std::atomic<std::int64_t> next_probe_;  ///< of an open circuit; the largest value when unknown
   std::atomic<bool> lazy_{false};
 
   // The breaker's own.
-  alignas(64) std::uint32_t head_ = 0; ///< the next ticket to pop
+  alignas(64) std::uint32_t next_ticket_ = 0;  ///< the next to count
+  std::uint32_t next_place_ = 0;               ///< the next place of the queue to read
+  std::uint64_t drain_to_ = 0;                 ///< the tickets word when the drain began
+  std::uint32_t stale_to_ = 0;                 ///< plain successes with tickets before this are of an earlier generation
   std::uint32_t overflow_counted_ = 0;
 
   // Counted by callers, apart from the admission.

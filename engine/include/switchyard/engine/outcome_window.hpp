@@ -36,6 +36,8 @@ public:
   explicit outcome_window(const window_settings& s);
 
   window_entry add(entry e, time_point at);
+  /// Adds `n` successes at once: a count window of size N takes min(n, N) steps, a time window one.
+  void add_successes(std::uint32_t n, time_point at);
   /// Turns a slow entry into a failure; nothing when it has left the window. `e` must be of after the last `clear`.
   void slow_to_failure(window_entry e, time_point now);
   window_totals totals(time_point now) const;
@@ -88,5 +90,12 @@ std::string_view tripped_rule(const window_settings& s, const window_totals& t) 
 /// failures >= rate * calls; the bound is the least k that satisfies both. A full count window keeps its size.
 /// The same holds for slow calls, which no amendment adds.
 std::uint32_t outcomes_to_trip(const window_settings& s, const window_totals& t) noexcept;
+
+/// A lower bound of how many further outcomes that are not plain successes it takes, with any number of plain ones
+/// among them, until `tripped_rule` can hold, as long as the window forgets nothing by time. 0 when successes alone may do:
+/// there are enough failures, and only the minimum of calls is missing. The largest value when no rule is set.
+///
+/// Calls never become fewer, and each such outcome, amendments included, adds at most one failure or one slow call.
+std::uint32_t failures_to_trip(const window_settings& s, const window_totals& t) noexcept;
 
 } // namespace switchyard
