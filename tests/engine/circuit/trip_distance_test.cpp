@@ -201,3 +201,74 @@ TEST_CASE("a closed circuit cannot open within its distance, by any reports [C4]
     }
   }));
 }
+
+TEST_CASE("fewer failures than their distance do not trip, with any number of successes among them [C4]") {
+  rc::check("successes among few failures", [] {
+    window_settings s;
+    s.type = *rc::gen::element(window_settings::kind::count, window_settings::kind::time);
+    s.size = *rc::gen::inRange(1u, 40u);
+    s.minimum_calls = *rc::gen::inRange(1u, s.size + 1);
+    s.failure_rate = *rc::gen::element(0.1, 0.3, 0.5, 2.0 / 3, 1.0);
+    if (*rc::gen::arbitrary<bool>())
+      s.slow_call_rate = *rc::gen::element(0.2, 0.5, 1.0);
+    amendable_window w{outcome_window(s), {}};
+    const auto add = [&](entry e) {
+      const auto name = w.window.add(e, start);
+      if (e == entry::slow)
+        w.slow.push_back(name);
+    };
+    for (const auto e : *rc::gen::container<std::vector<entry>>(rc::gen::element(entry::success, entry::slow, entry::failure)))
+      add(e);
+    RC_PRE(tripped_rule(s, w.window.totals(start)).empty());
+    const auto distance = failures_to_trip(s, w.window.totals(start));
+    const auto successes = rc::gen::inRange(0, 60);
+    for (std::uint32_t i = 1; i < distance && i < 50; ++i) {
+      for (int n = *successes; n > 0; --n) {
+        add(entry::success);
+        RC_ASSERT(tripped_rule(s, w.window.totals(start)).empty());
+      }
+      if (!w.slow.empty() && *rc::gen::arbitrary<bool>()) {
+        w.window.slow_to_failure(w.slow.back(), start);
+        w.slow.pop_back();
+      } else {
+        add(*rc::gen::element(entry::slow, entry::failure));
+      }
+      RC_ASSERT(tripped_rule(s, w.window.totals(start)).empty());
+    }
+  });
+}
+
+TEST_CASE("the distance in failures is what one would work out by hand [C4]") {
+  window_settings s; // count, 100, at least 10
+  CHECK(failures_to_trip(s, {}) == never);
+  s.failure_rate = 0.5;
+  CHECK(failures_to_trip(s, {}) == 5);
+  CHECK(failures_to_trip(s, {5, 5, 0}) == 0); // five successes complete the minimum, and trip
+  CHECK(failures_to_trip(s, {9, 4, 0}) == 1);
+  CHECK(failures_to_trip(s, {100, 0, 0}) == 50);
+  s.slow_call_rate = 0.2;
+  CHECK(failures_to_trip(s, {100, 0, 5}) == 15);
+}
+
+TEST_CASE("successes added at once leave the window as successes added one by one [C2]") {
+  rc::check("runs of successes", [] {
+    window_settings s;
+    s.type = *rc::gen::element(window_settings::kind::count, window_settings::kind::time);
+    s.size = *rc::gen::inRange(1u, 20u);
+    outcome_window at_once(s), one_by_one(s);
+    const auto steps = *rc::gen::inRange(1, 30);
+    for (int i = 0; i < steps; ++i) {
+      const auto n = *rc::gen::inRange(1u, 50u);
+      at_once.add_successes(n, start);
+      for (std::uint32_t k = 0; k < n; ++k)
+        one_by_one.add(entry::success, start);
+      const auto e = *rc::gen::element(entry::slow, entry::failure);
+      const auto a = at_once.add(e, start), b = one_by_one.add(e, start);
+      RC_ASSERT(a.position == b.position);
+      const auto x = at_once.totals(start), y = one_by_one.totals(start);
+      RC_ASSERT(x.calls == y.calls);
+      RC_ASSERT(x.failures == y.failures);
+      RC_ASSERT(x.slow == y.slow);
+    }
+  });
+}

@@ -83,8 +83,7 @@ bool peer::sees_end() {
 }
 
 void peer::close() {
-  // Only this script's thread closes; the server's end merely shuts down.
-  if (ssl_ && socket_->is_open())
+  if (ssl_)
     SSL_shutdown(ssl_.get());
   boost::system::error_code ignored;
   socket_->shutdown(tcp::socket::shutdown_both, ignored);
@@ -97,9 +96,10 @@ void peer::cut() {
 
 void peer::reset() {
   ssl_.reset();
-  boost::system::error_code ignored;
-  socket_->set_option(boost::asio::socket_base::linger(true, 0), ignored);
-  socket_->close(ignored);
+  // Dissolving the association resets the connection and leaves the descriptor to its owner.
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  ::connect(socket_->native_handle(), &nobody, sizeof nobody);
 }
 
 scripted_server::scripted_server(script s, const std::string& address)
@@ -118,8 +118,7 @@ scripted_server::~scripted_server() {
   {
     std::lock_guard lock(mutex_);
     for (auto& socket : sockets_)
-      if (socket->is_open())
-        ::shutdown(socket->native_handle(), SHUT_RDWR);
+      ::shutdown(socket->native_handle(), SHUT_RDWR);
   }
   for (auto& t : threads_)
     t.join();
