@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 // docs/ARCHITECTURE.md has a table of every message between actors; the typed interfaces are the truth. This compares
 // the two.
@@ -45,29 +47,42 @@ std::string inside_brackets(const std::string& text, std::size_t from) {
   return text.substr(from, to - 1 - from);
 }
 
+// Calls `each` with the place behind every occurrence of `what`.
+template <class Each>
+void after_each(const std::string& text, const std::string& what, Each each) {
+  for (auto at = text.find(what); at != text.npos; at = text.find(what, at + 1))
+    each(at + what.size());
+}
+
 // The handlers of one typed_actor<...>, in order.
-void append_handlers(const std::string& actor, const std::string& signatures, std::vector<handler>& to) {
-  static const std::regex start{R"(caf::(replies_to|reacts_to)<)"};
-  for (std::sregex_iterator it(signatures.begin(), signatures.end(), start), end; it != end; ++it) {
-    const auto begin = static_cast<std::size_t>(it->position() + it->length());
-    handler h{actor, inside_brackets(signatures, begin), "-"};
-    if ((*it)[1] == "replies_to") {
-      const std::string with = ">::with<";
-      const auto answer = begin + h.message.size();
-      if (signatures.compare(answer, with.size(), with) != 0)
-        throw std::runtime_error("replies_to without an answer: " + h.message);
-      h.answer = inside_brackets(signatures, answer + with.size());
-    }
-    to.push_back(std::move(h));
-  }
+std::vector<handler> handlers_in(const std::string& actor, const std::string& signatures) {
+  const std::string with = ">::with<";
+  std::vector<std::pair<std::size_t, handler>> found;
+  after_each(signatures, "caf::reacts_to<", [&](std::size_t from) {
+    found.emplace_back(from, handler{actor, inside_brackets(signatures, from), "-"});
+  });
+  after_each(signatures, "caf::replies_to<", [&](std::size_t from) {
+    const auto message = inside_brackets(signatures, from);
+    const auto answer = from + message.size();
+    if (signatures.compare(answer, with.size(), with) != 0)
+      throw std::runtime_error("replies_to without an answer: " + message);
+    found.emplace_back(from, handler{actor, message, inside_brackets(signatures, answer + with.size())});
+  });
+  std::ranges::sort(found);
+  std::vector<handler> all;
+  for (auto& [from, h] : found)
+    all.push_back(std::move(h));
+  return all;
 }
 
 std::vector<handler> handlers_of(const std::string& header) {
   const auto text = without_comments(header, literals::keep);
-  static const std::regex interface { R"(using\s+(\w+)\s*=\s*caf::typed_actor<)" };
   std::vector<handler> all;
-  for (std::sregex_iterator it(text.begin(), text.end(), interface), end; it != end; ++it)
-    append_handlers((*it)[1], inside_brackets(text, static_cast<std::size_t>(it->position() + it->length())), all);
+  after_each(text, "= caf::typed_actor<", [&](std::size_t from) {
+    const auto begin = text.rfind("using ", from) + 6;
+    const auto actor = text.substr(begin, text.find(' ', begin) - begin);
+    std::ranges::move(handlers_in(actor, inside_brackets(text, from)), std::back_inserter(all));
+  });
   return all;
 }
 

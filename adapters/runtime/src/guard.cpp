@@ -84,9 +84,7 @@ circuit_refusal no_circuit() noexcept {
 acquisition circuit_guard::try_acquire() const noexcept {
   if (!circuit_)
     return no_circuit();
-  if (auto answer = circuit_->try_now())
-    return *std::move(answer);
-  return circuit_->ask_and_wait();
+  return circuit_->acquire();
 }
 
 void circuit_guard::acquire(std::shared_ptr<completion<acquisition>> done) const {
@@ -128,6 +126,10 @@ std::optional<acquisition> acquire_now(guarded_circuit& circuit) noexcept {
 void ask_breaker(const std::shared_ptr<runtime_state>& owner, guarded_circuit& circuit,
                  std::function<void(acquisition)> on_answer) {
   circuit.ask([owner, on_answer = std::move(on_answer)](acquisition a) { on_answer(std::move(a)); });
+}
+
+void begin_timing(permit& p, watched_call& watched) noexcept {
+  guarded_circuit::begin_timing(p, watched);
 }
 
 namespace {

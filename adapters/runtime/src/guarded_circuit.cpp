@@ -53,8 +53,7 @@ private:
 } // namespace
 
 guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const core::circuit_access> access)
-    : owner_(owner), access_(std::move(access)), cell_(*access_->cell), has_window_(access_->settings->window.has_value()),
-      slow_after_(slow_limit_of(*access_->settings)) {}
+    : owner_(owner), access_(std::move(access)), cell_(*access_->cell), slow_after_(slow_limit_of(*access_->settings)) {}
 
 // ---- admission -------------------------------------------------------------------------------------------------
 
@@ -67,10 +66,16 @@ permit guarded_circuit::make_permit(std::uint32_t generation, std::uint32_t prob
   return p;
 }
 
+acquisition guarded_circuit::acquire() noexcept {
+  if (const auto fast = cell_.try_admit(latest); fast.what == fast_admission::kind::admitted)
+    return make_permit(fast.generation, 0);
+  if (auto answer = try_now())
+    return *std::move(answer);
+  return ask_and_wait();
+}
+
 std::optional<acquisition> guarded_circuit::try_now() noexcept {
   using kind = fast_admission::kind;
-  if (const auto fast = cell_.try_admit(latest); fast.what == kind::admitted)
-    return make_permit(fast.generation, 0);
   const auto answer = cell_.try_admit(steady_now());
   switch (answer.what) {
   case kind::admitted:
@@ -121,8 +126,8 @@ circuit_refusal guarded_circuit::unavailable() noexcept {
 
 // ---- reports ---------------------------------------------------------------------------------------------------
 
-// The clock is read only where the time decides something: it dates what can change the circuit's state, and it measures
-// what is timed.
+// The clock is read only where the time decides something: for a failure, a probe, and what is timed. Plain successes are
+// dated by the breaker.
 void guarded_circuit::report(permit& p, outcome what, std::optional<duration> took,
                              std::optional<duration> retry_after) noexcept {
   outcome_report r;
@@ -130,8 +135,7 @@ void guarded_circuit::report(permit& p, outcome what, std::optional<duration> to
   r.probe = p.probe_;
   r.amends = p.amends_;
   r.retry_after = retry_after;
-  const bool counts = what == outcome::failure || (what == outcome::success && has_window_);
-  if (counts || p.timed_ || p.probe_ != 0)
+  if (what == outcome::failure || p.timed_ || p.probe_ != 0)
     r.at = steady_now();
   if (!took && p.timed_)
     took = r.at - p.started_;
@@ -150,6 +154,8 @@ std::uint32_t guarded_circuit::hand_in(outcome_report r) noexcept {
     return receipt.ticket;
   gate::pass pass{owner_.gate()};
   r.ticket = receipt.ticket;
+  if (r.at == time_point{})
+    r.at = steady_now();
   if (pass && !receipt.queued)
     access_->send(r);
   else if (pass)
@@ -167,8 +173,11 @@ void guarded_circuit::emit_call(outcome what, duration took) noexcept {
 void guarded_circuit::begin_timing(permit& p, watched_call& watched) noexcept {
   p.started_ = steady_now();
   p.timed_ = true;
-  if (!slow_after_ || p.probe_ != 0)
-    return; // a probe's lease rules it [C8]
+  if (p.circuit_->slow_after_ && p.probe_ == 0) // a probe's lease rules it [C8]
+    p.circuit_->watch(p, watched);
+}
+
+void guarded_circuit::watch(permit& p, watched_call& watched) noexcept {
   watched.started = p.started_;
   watched.generation = p.generation_;
   p.watched_ = &watched;

@@ -25,15 +25,15 @@ public:
 
   circuit_cell& cell() const noexcept { return cell_; }
 
+  /// A permit or why there is none; waits for the breaker where only that can tell.
+  acquisition acquire() noexcept;
   /// Admission by the view alone; nothing when only the breaker can tell.
   std::optional<acquisition> try_now() noexcept;
   /// Asks the breaker. `on_answer` is called once, on an actor's thread, or at once when the runtime has stopped.
   void ask(std::function<void(acquisition)> on_answer);
-  /// Asks the breaker and waits for it.
-  acquisition ask_and_wait() noexcept;
 
   /// Times a permit's call from now on and watches it for hanging.
-  void begin_timing(permit& p, watched_call& watched) noexcept;
+  static void begin_timing(permit& p, watched_call& watched) noexcept;
   void stop_watching(permit& p) noexcept;
 
   /// Reports what the permit's call came to; the permit has been taken.
@@ -45,19 +45,20 @@ public:
 private:
   using watch_list = boost::intrusive::list<watched_call, boost::intrusive::constant_time_size<false>>;
 
+  acquisition ask_and_wait() noexcept;
   permit make_permit(std::uint32_t generation, std::uint32_t probe) noexcept;
   circuit_refusal refused(std::optional<duration> wait) noexcept;
   circuit_refusal unavailable() noexcept;
   acquisition answer_for(const std::optional<admission_verdict>& verdict) noexcept;
   std::uint32_t hand_in(outcome_report r) noexcept;
   void emit_call(outcome what, duration took) noexcept;
+  void watch(permit& p, watched_call& watched) noexcept;
   void arm(time_point at);
   void look_for_hanging();
 
   runtime_state& owner_;
   std::shared_ptr<const core::circuit_access> access_;
   circuit_cell& cell_;
-  const bool has_window_;
   const std::optional<duration> slow_after_; ///< absent without a slow-call rule
   std::atomic<std::uint64_t> refused_reports_{0};
 

@@ -1,5 +1,6 @@
 #include "switchyard/runtime/runtime.hpp"
 
+#include "own_provider.hpp"
 #include "runtime_state.hpp"
 #include "submission_check.hpp"
 
@@ -115,10 +116,33 @@ void submit(const std::shared_ptr<runtime_state>& state, request r, const submit
 
 // ---- runtime -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+// A configuration must have a provider and a route; a program that only guards operations of its own has neither. It gets
+// a route that is not active, so nothing is ever called.
+void complete_for_guards(config& c) {
+  if (!c.providers.empty() || !c.routes.empty())
+    return;
+  c.providers["none"].base_url = "http://localhost";
+  c.routes["none"].provider = "none";
+  c.routes["none"].model = "none";
+  c.routes["none"].active = false;
+}
+
+} // namespace
+
 boost::system::result<runtime, start_error> runtime::start(config settings, core_options options) {
+  complete_for_guards(settings);
+  std::vector<std::shared_ptr<detail::own_provider>> own;
+  for (auto& [name, provider] : options.providers) {
+    own.push_back(std::make_shared<detail::own_provider>(std::move(provider)));
+    provider = own.back();
+  }
   auto started = core::start(std::move(settings), std::move(options));
   if (!started)
     return std::move(started).error();
+  for (const auto& provider : own)
+    provider->use((*started)->threads());
   return runtime{std::make_shared<detail::runtime_state>(*std::move(started))};
 }
 

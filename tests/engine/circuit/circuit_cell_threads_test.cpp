@@ -3,9 +3,9 @@
 #include "switchyard/engine/circuit_cell.hpp"
 
 #include "support/catch.hpp"
+#include "support/rendezvous.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -173,7 +173,7 @@ TEST_CASE("no call begun after the N-th failure was answered reaches the provide
   std::atomic<std::uint32_t> answered{0};
   std::atomic<int> too_late{0}, reached{0}, rounds_without_trip{0};
   std::uint64_t round = 0;
-  std::barrier round_over(callers, [&]() noexcept {
+  rendezvous round_over(callers, [&] {
     const auto shown = breaker.settle();
     if (shown.state != circuit_state::open || shown.trips != ++round || reached < static_cast<int>(threshold))
       ++rounds_without_trip;

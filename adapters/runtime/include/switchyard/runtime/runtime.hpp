@@ -5,7 +5,8 @@
 //
 //   auto config = switchyard::load_config("switchyard.json").value();  // switchyard/json/load_config.hpp
 //   auto runtime = switchyard::runtime::start(std::move(config)).value();
-//   auto result = co_await runtime.async_submit({.route = "chat", .body = R"({"messages": [...]})"}, use_awaitable);
+//   switchyard::request request{.route = "chat", .body = R"({"messages": [...]})"};
+//   auto result = co_await runtime.async_submit(std::move(request), use_awaitable);
 //   if (result)
 //     use(result->body);
 //   else
@@ -37,7 +38,8 @@ void submit(const std::shared_ptr<runtime_state>& state, request r, const std::s
 class runtime {
 public:
   /// Validates the configuration, opens the data directory, and starts. On failure nothing is left running. A provider, a
-  /// store or a log of the program's own goes into the options.
+  /// store or a log of the program's own goes into the options. A program that only guards operations of its own needs
+  /// neither providers nor routes.
   static boost::system::result<runtime, start_error> start(config settings, core_options options = {});
 
   runtime(runtime&&) noexcept = default;

@@ -1,0 +1,164 @@
+// 3_embed_server: an HTTP server of your own with the engine inside.
+//
+//   embed_server [--once] [PORT] [BASE_URL MODEL]...
+//
+// A small server on Boost.Beast and coroutines. `POST /ask` takes a question as plain text, submits it to the runtime and
+// answers with what the first provider that can says:
+//
+//   $ embed_server 8000 http://localhost:11434/v1 llama3 https://api.example.com/v1 some-model
+//   $ curl -d 'How are you?' localhost:8000/ask
+//
+// Each BASE_URL MODEL is an OpenAI-compatible provider, the later ones are fallbacks of the first; the key for all of them,
+// if one is needed, is taken from the variable API_KEY. Without any, two providers inside this process answer.
+// With --once the server asks itself one question, prints the answer and ends: status 0 when there was one.
+//
+// What to see here: the request is awaited in the session's coroutine like any other operation; its error becomes the HTTP
+// answer; the runtime has threads of its own, and results come back to the coroutine's executor.
+
+#include "fake_provider.hpp"
+#include "http_session.hpp"
+
+#include "switchyard/runtime/runtime.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+struct command_line {
+  bool once = false;
+  unsigned short port = 0; ///< 0: a free one
+  std::vector<std::pair<std::string, std::string>> providers;
+};
+
+std::optional<command_line> parse(const std::vector<std::string>& arguments) {
+  command_line line;
+  std::size_t i = 0;
+  if (i < arguments.size() && arguments[i] == "--once") {
+    line.once = true;
+    ++i;
+  }
+  if (i < arguments.size()) {
+    const auto& text = arguments[i++];
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), line.port);
+    if (failed != std::errc{} || end != text.data() + text.size())
+      return std::nullopt;
+  }
+  for (; i + 1 < arguments.size(); i += 2)
+    line.providers.emplace_back(arguments[i], arguments[i + 1]);
+  return i == arguments.size() ? std::optional{line} : std::nullopt;
+}
+
+void add_provider(switchyard::config& c, std::size_t number, const std::string& base_url, const std::string& model) {
+  const auto name = "provider" + std::to_string(number);
+  auto& provider = c.providers[name];
+  provider.base_url = base_url;
+  if (const auto* key = std::getenv("API_KEY")) {
+    provider.api_key_env = "API_KEY";
+    provider.api_key = switchyard::secret{key};
+  }
+  auto& route = c.routes[number == 0 ? "ask" : "ask-" + std::to_string(number)];
+  route.provider = name;
+  route.model = model;
+  route.deadline = 60s;
+  if (number > 0)
+    c.routes["ask"].fallback.push_back("ask-" + std::to_string(number));
+}
+
+boost::system::result<switchyard::runtime, switchyard::start_error> start(const command_line& line) {
+  switchyard::config c;
+  switchyard::core_options options;
+  options.in_memory = true;
+  options.io_threads = 1;
+  for (const auto& [url, model] : line.providers)
+    add_provider(c, c.providers.size(), url, model);
+  if (line.providers.empty()) {
+    for (const auto* text : {"I am the first of two fakes.", "I am the second of two fakes."}) {
+      const auto number = c.providers.size();
+      add_provider(c, number, "http://localhost", "fake"); // the URL is not used: the provider is given
+      options.providers["provider" + std::to_string(number)] = make_fake_provider(text);
+    }
+  }
+  return switchyard::runtime::start(std::move(c), std::move(options));
+}
+
+// The whole use of the library: a question in, an answer of some provider out.
+asio::awaitable<answer> ask(switchyard::runtime& runtime, std::string question) {
+  const boost::json::object body{
+      {"messages", boost::json::array{boost::json::object{{"role", "user"}, {"content", std::move(question)}}}}};
+  switchyard::request request{.route = "ask", .body = boost::json::serialize(body)};
+  const auto result = co_await runtime.async_submit(std::move(request), asio::use_awaitable);
+  if (result)
+    co_return answer{200, result->body};
+  const auto& error = result.error();
+  co_return answer{switchyard::http_status(error.code),
+                   boost::json::serialize(boost::json::object{{"error", to_string(error.code)}, {"message", error.message}})};
+}
+
+asio::awaitable<void> accept(tcp::acceptor& acceptor, switchyard::runtime& runtime) {
+  for (;;) {
+    auto socket = co_await acceptor.async_accept(asio::use_awaitable);
+    asio::co_spawn(acceptor.get_executor(),
+                   serve(std::move(socket), [&](std::string body) { return ask(runtime, std::move(body)); }), asio::detached);
+  }
+}
+
+int run(const command_line& line) {
+  auto started = start(line);
+  if (!started) {
+    std::cerr << started.error().message << '\n';
+    return 2;
+  }
+  auto runtime = *std::move(started);
+  asio::io_context io;
+  tcp::acceptor acceptor{io, {asio::ip::address_v4::loopback(), line.port}};
+  std::cout << "listening on http://" << acceptor.local_endpoint() << "/ask" << std::endl;
+  asio::co_spawn(io, accept(acceptor, runtime), asio::detached);
+  int status = 0;
+  asio::signal_set signals{io, SIGINT, SIGTERM};
+  if (line.once)
+    asio::co_spawn(io, post_ask(acceptor.local_endpoint(), "How are you?"), [&](std::exception_ptr failed, answer a) {
+      std::cout << a.status << ' ' << a.body << '\n';
+      status = !failed && a.status == 200 ? 0 : 1;
+      io.stop();
+    });
+  else
+    signals.async_wait([&](boost::system::error_code, int) { io.stop(); });
+  io.run();
+  runtime.stop(1s); // before `io`: what is still running completes there
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const auto line = parse({argv + 1, argv + argc});
+  if (!line) {
+    std::cerr << "usage: embed_server [--once] [PORT] [BASE_URL MODEL]...\n";
+    return 2;
+  }
+  try {
+    return run(*line);
+  } catch (const std::exception& e) {
+    std::cerr << "embed_server: " << e.what() << '\n';
+    return 1;
+  }
+}
