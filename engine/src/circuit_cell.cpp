@@ -283,6 +283,28 @@ report_receipt circuit_cell::report(const outcome_report& r) noexcept {
   }
 }
 
+// What `report` does with it in the states in which it mostly comes; the loads and their order are the same.
+report_receipt circuit_cell::report_success(std::uint32_t generation) noexcept {
+  auto word = tickets_.load(std::memory_order_acquire);
+  for (;;) {
+    const auto progress = progress_.load(std::memory_order_acquire);
+    const auto v = view::unpack(admission_.load(std::memory_order_acquire));
+    if (v.generation != generation || v.state != circuit_state::closed || overflowed::get(word) != 0 ||
+        epoch::get(word) % 2 != 0) {
+      outcome_report r;
+      r.generation = generation;
+      r.what = outcome::success;
+      return report(r);
+    }
+    if (v.success_is_idle && pending_tickets(word, progress) <= 0)
+      return {};
+    const auto ticket = taken_tickets::get(word);
+    const auto taken = taken_tickets::set(word, ticket + 1);
+    if (tickets_.compare_exchange_weak(word, taken, std::memory_order_seq_cst, std::memory_order_acquire))
+      return {must_wake(true, taken), true, ticket};
+  }
+}
+
 report_receipt circuit_cell::overflow(const outcome_report& r) noexcept {
   report_receipt receipt{.wake = false, .queued = false, .ticket = 0};
   if (r.what == outcome::hanging) // only these are named later

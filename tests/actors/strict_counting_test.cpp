@@ -70,13 +70,29 @@ public:
     return verdict;
   }
 
-  void report(const admission_verdict& permit, outcome what) {
+  // Calls `recorded` as soon as the outcome counts: in the queue before anybody is woken, else once the message is
+  // sent.
+  template <class Recorded>
+  void report(const admission_verdict& permit, outcome what, Recorded recorded) {
     outcome_report r;
     r.generation = permit.generation;
     r.probe = permit.probe;
     r.what = what;
     r.at = now();
-    hand_in(*handle, r);
+    const auto receipt = handle->cell().report(r);
+    r.ticket = receipt.ticket;
+    if (receipt.queued) {
+      recorded();
+      if (receipt.wake)
+        caf::anon_send(handle->breaker(), drain_reports{});
+    } else {
+      caf::anon_send(handle->breaker(), overflow_report{r});
+      recorded();
+    }
+  }
+
+  void report(const admission_verdict& permit, outcome what) {
+    report(permit, what, [] {});
   }
 
 private:
@@ -111,7 +127,7 @@ void in_rounds(caf::actor_system& system, int rounds, Round round, Between betwe
   }
 }
 
-// Which generation failed last, and how many of its failures were handed in: one word, so that a call reads both at
+// Which generation failed last, and how many of its failures were recorded: one word, so that a call reads both at
 // once when it begins.
 class failure_note {
 public:
@@ -139,7 +155,7 @@ private:
 
 } // namespace
 
-// A call that begins after the fifth failure was handed in must not reach the provider. Every call fails and notes that
+// A call that begins after the fifth failure was recorded must not reach the provider. Every call fails and notes that
 // it did; a call that is admitted looks at what was noted when it began. A round ends when the circuit has opened and
 // somebody has reset it, which begins a generation. The callers do not wait for each other: rounds overlap as they
 // like.
@@ -162,8 +178,7 @@ TEST_CASE("strict counting under load: no call begun after the fifth failure rea
         ++admitted;
         too_late += before.generation > permit.generation ||
                     (before.generation == permit.generation && before.failures >= threshold);
-        c.report(permit, outcome::failure);
-        note.add(permit.generation);
+        c.report(permit, outcome::failure, [&] { note.add(permit.generation); });
       } else if (!resetting.exchange(true)) {
         if (c.handle->cell().state() == circuit_state::open) {
           ++opened;

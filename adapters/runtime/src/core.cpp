@@ -88,10 +88,10 @@ boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, 
 core_impl::core_impl(config c, core_options options)
   : config_(std::move(c)),
     options_(std::move(options)),
+    io_(options_.io_threads ? options_.io_threads : processors()),
     shared_(std::make_shared<services>()),
     id_prefix_(hex(random_seed(), 12)),
     random_state_(random_seed()),
-    io_(options_.io_threads ? options_.io_threads : processors()),
     running_(io_.size()) {
   shared_->events = hub_.get();
   shared_->log = options_.log;
@@ -346,7 +346,9 @@ void core_impl::stop_actors() {
   health_ = health_actor{};
   writer_ = telemetry_writer_actor{};
   reader_ = telemetry_reader_actor{};
-  system_.reset(); // waits for the actors to end
+  // Waits for the actors to end. On a thread of its own: CAF's destructor uses a thread-local of the thread that it runs on,
+  // which in the main thread is gone already when a runtime with static lifetime ends.
+  std::thread{[this] { system_.reset(); }}.join();
 }
 
 } // namespace switchyard

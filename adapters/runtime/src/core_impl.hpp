@@ -67,6 +67,7 @@ private:
 
   config config_;
   core_options options_;
+  http::io_threads io_; ///< before the providers, which it outlives
   std::shared_ptr<services> shared_;
   std::shared_ptr<event_hub> hub_ = std::make_shared<event_hub>();
   std::shared_ptr<metrics::metrics> metrics_;
@@ -82,7 +83,6 @@ private:
   std::map<std::string, std::shared_ptr<provider>> providers_;
   std::shared_ptr<const topology> topology_;
 
-  http::io_threads io_;
   std::vector<request_list> running_; ///< by I/O thread, each touched by its thread only
 
   caf::actor_system_config actor_config_;

@@ -27,6 +27,13 @@ std::optional<duration> slow_limit_of(const circuit_settings& s) {
   return std::nullopt;
 }
 
+outcome_report success_of(std::uint32_t generation) {
+  outcome_report r;
+  r.generation = generation;
+  r.what = outcome::success;
+  return r;
+}
+
 // Where one who waits and the breaker's answer meet; whoever comes second takes care of the permit.
 class meeting {
 public:
@@ -130,6 +137,11 @@ circuit_refusal guarded_circuit::unavailable() noexcept {
 // dated by the breaker.
 void guarded_circuit::report(permit& p, outcome what, std::optional<duration> took,
                              std::optional<duration> retry_after) noexcept {
+  if (what == outcome::success && !took && !p.timed_ && p.probe_ == 0 && p.amends_ == 0) {
+    if (const auto receipt = cell_.report_success(p.generation_); receipt.wake || !receipt.queued)
+      follow_up(receipt, success_of(p.generation_));
+    return;
+  }
   outcome_report r;
   r.generation = p.generation_;
   r.probe = p.probe_;
@@ -150,8 +162,13 @@ void guarded_circuit::report(permit& p, outcome what, std::optional<duration> to
 // Returns the report's ticket.
 std::uint32_t guarded_circuit::hand_in(outcome_report r) noexcept {
   const auto receipt = cell_.report(r);
-  if (receipt.queued && !receipt.wake)
-    return receipt.ticket;
+  if (receipt.wake || !receipt.queued)
+    follow_up(receipt, r);
+  return receipt.ticket;
+}
+
+// Tells the breaker what a receipt asks to tell it.
+void guarded_circuit::follow_up(const report_receipt& receipt, outcome_report r) noexcept {
   gate::pass pass{owner_.gate()};
   r.ticket = receipt.ticket;
   if (r.at == time_point{})
@@ -160,7 +177,6 @@ std::uint32_t guarded_circuit::hand_in(outcome_report r) noexcept {
     access_->send(r);
   else if (pass)
     access_->wake();
-  return receipt.ticket;
 }
 
 void guarded_circuit::emit_call(outcome what, duration took) noexcept {

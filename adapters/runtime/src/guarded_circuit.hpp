@@ -51,6 +51,7 @@ private:
   circuit_refusal unavailable() noexcept;
   acquisition answer_for(const std::optional<admission_verdict>& verdict) noexcept;
   std::uint32_t hand_in(outcome_report r) noexcept;
+  void follow_up(const report_receipt& receipt, outcome_report r) noexcept;
   void emit_call(outcome what, duration took) noexcept;
   void watch(permit& p, watched_call& watched) noexcept;
   void arm(time_point at);

@@ -105,6 +105,9 @@ public:
   /// breaker counts in ticket order.
   report_receipt report(const outcome_report& r) noexcept;
 
+  /// `report` of a plain success (no probe, no amendment) of that generation, for the shortest way: nearly all outcomes.
+  report_receipt report_success(std::uint32_t generation) noexcept;
+
   /// Counts a refusal [C11].
   void count_refusal() noexcept { refusals_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t refusals() const noexcept { return refusals_.load(std::memory_order_relaxed); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The admin plane's HTTP API over a running core: circuits, health, telemetry, metrics, events. See docs/admin.md.
+// The admin plane's HTTP API over a running core: circuits, health, telemetry, metrics, events. See docs/gateway.md.
 
 #include "switchyard/http/server.hpp"
 #include "switchyard/runtime/core.hpp"

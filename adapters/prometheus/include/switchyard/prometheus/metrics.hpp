@@ -1,7 +1,7 @@
 #pragma once
 
 // Metrics for Prometheus: events in, text exposition out. No prometheus-cpp type is visible here. The families and
-// their labels are those of the semantics [M]; docs/metrics.md explains them to operators.
+// their labels are those of the semantics [M]; docs/gateway.md explains them to operators.
 
 #include "switchyard/engine/events.hpp"
 
