@@ -2,7 +2,8 @@
 
 find_program(SWITCHYARD_CCACHE ccache)
 if(SWITCHYARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SWITCHYARD_CCACHE}")
+  # Paths below the sources count relative to them, so that another clone finds what this one has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SWITCHYARD_CCACHE}")
 endif()
 
 add_library(switchyard_options INTERFACE)
