@@ -141,10 +141,15 @@ struct breaker_state {
     return self->delegate(caf::actor_cast<breaker_actor>(self), message);
   }
 
-  caf::result<admission_verdict> probe() {
+  caf::result<admission_verdict> probe(const probe_request& request) {
     const auto at = now();
     if (!drain(at))
-      return later(probe_request{});
+      return later(request);
+    if (at >= request.until) {
+      admission_verdict refused;
+      refused.generation = own->generation();
+      return refused;
+    }
     const auto verdict = own->ask(at);
     publish(at);
     return verdict;
@@ -198,7 +203,7 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
   s.own->set_mode(mode);
   s.drain(s.now());
   return {
-    [&s](const probe_request&) { return s.probe(); },
+    [&s](const probe_request& r) { return s.probe(r); },
     [&s](const drain_reports&) { s.wake(); },
     [&s](const overflow_report& r) { s.overflow(r.report); },
     [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },

@@ -8,6 +8,7 @@
 #include <caf/typed_response_promise.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace switchyard {
@@ -49,8 +50,11 @@ struct gathering {
   std::size_t missing = 0;
 
   void arrived() {
-    if (--missing == 0)
-      promise.deliver(std::move(answer));
+    if (--missing > 0)
+      return;
+    if constexpr (std::is_same_v<Answer, descriptions>)
+      std::sort(answer.begin(), answer.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    promise.deliver(std::move(answer));
   }
 };
 
@@ -100,7 +104,6 @@ struct directory_state {
         .then(
           [all](const circuit_description& d) {
             all->answer.push_back(d);
-            std::sort(all->answer.begin(), all->answer.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
             all->arrived();
           },
           [all](const caf::error&) { all->arrived(); });
@@ -113,8 +116,8 @@ struct directory_state {
     auto all = std::make_shared<gathering<done>>();
     all->promise = self->make_response_promise<done>();
     auto handles = registry->all();
-    if (!c.id.empty())
-      std::erase_if(handles, [&](const auto& h) { return h->cell().id() != c.id; });
+    if (c.id)
+      std::erase_if(handles, [&](const auto& h) { return h->cell().id() != *c.id; });
     all->answer.ok = !handles.empty();
     all->missing = 1;
     const auto tell = [&](const std::shared_ptr<circuit_handle>& handle, const auto& message) {

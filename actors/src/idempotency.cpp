@@ -60,18 +60,49 @@ struct shard_state {
   std::unordered_map<waiter_id, request_actor> joiners;
   std::map<caf::actor_addr, lead> leads;
 
+  bool write_failed = false; ///< the last write: nobody leads before one succeeds again, or calls would be paid for nothing
+
+  // A store of the program's own may throw; the shard lives on.
+  store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
+    try {
+      return store->find(scope);
+    } catch (const std::exception& e) {
+      return store_error{store_error::kind::io, e.what()};
+    }
+  }
+
+  store_result<void> put(const std::string& scope, const stored_answer& answer) {
+    store_result<void> written = store_error{};
+    try {
+      written = store->put(scope, answer);
+    } catch (const std::exception& e) {
+      written = store_error{store_error::kind::io, e.what()};
+    }
+    write_failed = !written;
+    return written;
+  }
+
+  // Whether an answer could be stored. After a failure a trial tells: an answer without a life, under a name that no key has.
+  bool writable() {
+    static const std::string trial{"\0trial", 6};
+    return !write_failed || put(trial, stored_answer{});
+  }
+
   key_answer reserve(const reserve_key& r) {
     const auto& request = *r.request;
     key_answer answer;
     answer.waiter = request.waiter;
     std::shared_ptr<const stored_answer> stored;
     if (!ledger.in_flight(request.scope)) {
-      auto found = store->find(request.scope);
+      auto found = find(request.scope);
       if (!found) {
         shared->log(log_level::error, "idempotency: the store cannot be read: " + found.error().message);
         return told(answer, verdict_kind::unavailable, "unavailable");
       }
       stored = std::move(*found);
+      const bool replays = stored && stored->alive(shared->wall_clock());
+      if (!replays && !writable())
+        return told(answer, verdict_kind::unavailable, "unavailable");
     }
     const auto result = ledger.reserve(request, std::move(stored), shared->wall_clock());
     const auto sender = caf::actor_cast<request_actor>(self->current_sender());
@@ -123,7 +154,7 @@ struct shard_state {
       return {false}; // the lead was lost: this answer must neither be stored nor release the key [I7]
     bool stored = true;
     if (s.answer) {
-      const auto written = store->put(s.scope, *s.answer);
+      const auto written = put(s.scope, *s.answer);
       stored = static_cast<bool>(written);
       if (!stored)
         shared->log(log_level::error, "idempotency: an answer cannot be stored: " + written.error().message);

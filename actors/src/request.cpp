@@ -17,6 +17,8 @@ using std::chrono::seconds;
 
 // A shard or a breaker that does not answer for so long is taken for gone: no request waits without a bound.
 constexpr seconds breaker_limit{2};
+// What a breaker grants at the last moment must still reach the asker.
+constexpr std::chrono::milliseconds delivery{500};
 constexpr seconds shard_limit{10};
 
 waiter_id next_waiter() {
@@ -72,7 +74,7 @@ struct request_state {
     const auto breaker = w.circuit->breaker();
     if (!breaker)
       return go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener()));
-    self->request(breaker, breaker_limit, probe_request{})
+    self->request(breaker, breaker_limit, probe_request{now() + breaker_limit - delivery})
       .then(
         [this](const admission_verdict& v) { go_on(runner->feed(flow_input::breaker_verdict{v}, now(), listener())); },
         [this](const caf::error&) { go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener())); });

@@ -73,7 +73,11 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
       },
       action);
   }
-  return wish;
+  if (!std::exchange(start_failed_, false))
+    return wish;
+  provider_result nothing; // a provider of the program's own that throws has failed, and may be tried again
+  nothing.error = transport_error::other;
+  return attempt_done(std::move(nothing), now, listener);
 }
 
 runner_request request_runner::attempt_done(provider_result&& result, time_point now, const listener_factory& listener) {
@@ -143,14 +147,19 @@ settle_key request_runner::settlement(bool success) const {
 }
 
 void request_runner::start_attempt(const route_target& target, const listener_factory& listener) {
-  provider_request request;
-  request.path = spec_.path;
-  request.model = target.model;
-  request.body = spec_.body_for(target.model);
-  request.headers = spec_.headers;
-  request.stream = spec_.stream;
   attempting_ = true;
-  attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
+  try {
+    provider_request request;
+    request.path = spec_.path;
+    request.model = target.model;
+    request.body = spec_.body_for(target.model);
+    request.headers = spec_.headers;
+    request.stream = spec_.stream;
+    attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
+  } catch (const std::exception& e) {
+    environment_->shared->log(log_level::error, "provider " + target.provider + " cannot start an attempt: " + e.what());
+    start_failed_ = true;
+  }
 }
 
 void request_runner::finish(const flow_action::finish& f) {

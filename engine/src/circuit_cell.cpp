@@ -66,7 +66,7 @@ using settled_places = field<28, 8>;
 using any_distance = field<36, 14>;
 using failure_distance = field<50, 14>;
 
-static_assert(circuit_cell::max_capacity <= taken_places::max / 2 + 1, "places are told apart across a lap");
+static_assert(circuit_cell::max_capacity <= taken_places::max / 2, "places are told apart across a lap");
 
 constexpr std::int32_t pending_tickets(std::uint64_t tickets, std::uint64_t progress) noexcept {
   return taken_tickets::ahead(taken_tickets::get(tickets), settled_tickets::get(progress));
@@ -262,6 +262,8 @@ report_receipt circuit_cell::report(const outcome_report& r) noexcept {
     const auto settled = settled_places::get(progress_.load(std::memory_order_acquire));
     const bool full = how == handling::queue && taken_places::ahead(place, settled) >= static_cast<std::int32_t>(capacity_);
     const bool fits = overflowed::get(word) == 0 && !full;
+    if (!fits && r.probe == 0 && mode() == circuit_mode::disabled)
+      return {};
     auto taken = word;
     if (fits) {
       taken = taken_tickets::set(taken, ticket + 1);

@@ -76,6 +76,7 @@ std::span<const flow_step> request_flow::step(const flow_event& input, time_poin
 
 std::optional<time_point> request_flow::wake_at() const noexcept {
   switch (state_) {
+  case state::reserving: // whoever reserves quits with its request; a lead granted too late is lost at once [I7]
   case state::joined:
     return deadline_;
   case state::attempting:
@@ -115,7 +116,7 @@ void request_flow::on(const flow_input::key_verdict& v) {
   case kind::joined:
     state_ = state::joined;
     if (caller_left_)
-      on(flow_input::cancel{});
+      on(flow_input::cancel{forced_});
     return;
   case kind::answered:
     replay_ = v;
@@ -145,6 +146,8 @@ void request_flow::on(const flow_input::breaker_verdict& v) {
     return enter_route();
   }
   slot_.release();
+  if (abandoned())
+    return enter_route(); // which ends it
   circuit_refused(target(), v.verdict ? v.verdict->wait : std::nullopt);
   if (left_behind(failure_class::circuit_open))
     enter_route();
@@ -371,6 +374,8 @@ void request_flow::surface() {
 
 void request_flow::on_deadline(bool responded) {
   switch (state_) {
+  case state::reserving:
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
   case state::joined:
     actions_.push_back(flow_action::leave_key{});
     return fail_with(errc::deadline_exceeded, failure_class::deadline);

@@ -25,6 +25,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <iostream>
+#include <memory>
+#include <sstream>
+#include <variant>
 
 namespace {
 
@@ -62,12 +65,22 @@ private:
   int calls_ = 0;
 };
 
-void print(const char* what, error_code error, const switchyard::circuit_guard& circuit) {
-  std::cout << what << ": " << (error ? error.message() : "paid") << "; the circuit is " << to_string(circuit.state());
-  if (const auto wait = circuit.retry_after())
-    std::cout << " for another " << switchyard::ceil_ms(*wait) << " ms";
-  std::cout << '\n';
+void print(const char* what, error_code error) {
+  std::cout << what << ": " << (error ? error.message() : "paid") << std::endl;
 }
+
+// Prints what the circuit does, when it does it. Events come on the runtime's threads.
+class narrator : public switchyard::event_sink {
+public:
+  void on_event(const switchyard::event& e) noexcept override {
+    if (const auto* change = std::get_if<switchyard::circuit_state_event>(&e)) {
+      std::ostringstream line;
+      line << "    [" << change->circuit << ": " << to_string(change->from) << " -> " << to_string(change->to) << ", "
+           << change->reason << "]\n";
+      std::cout << line.str() << std::flush;
+    }
+  }
+};
 
 asio::awaitable<error_code> pay(card_service& cards, switchyard::circuit_guard circuit) {
   auto [error] = co_await circuit.async_guard([&](auto token) { return cards.async_pay(std::move(token)); },
@@ -94,25 +107,24 @@ asio::awaitable<int> ten_at_once(card_service& cards, switchyard::circuit_guard 
 asio::awaitable<bool> walk(switchyard::circuit_guard circuit) {
   const auto executor = co_await asio::this_coro::executor;
   card_service cards{executor};
-  print("all is well", co_await pay(cards, circuit), circuit);
+  print("all is well", co_await pay(cards, circuit));
 
   cards.broken = true;
   for (int i = 0; i < 3; ++i)
-    print("the service is down", co_await pay(cards, circuit), circuit);
+    print("the service is down", co_await pay(cards, circuit));
   const auto refused = co_await pay(cards, circuit);
-  print("one more call", refused, circuit);
+  print("one more call", refused);
 
   cards.broken = false;
   const auto wait = circuit.retry_after().value_or(0ms);
-  std::cout << "waiting for the cooldown\n";
+  std::cout << "waiting " << switchyard::ceil_ms(wait) << " ms for the cooldown" << std::endl;
   asio::steady_timer cooldown{executor, wait + 100ms};
   co_await cooldown.async_wait(asio::use_awaitable);
 
   const int probes = co_await ten_at_once(cards, circuit);
-  std::cout << "ten calls at once: " << probes << " went through, as the probe; the circuit is " << to_string(circuit.state())
-            << '\n';
+  std::cout << "ten calls at once: " << probes << " went through, as the probe" << std::endl;
   const auto last = co_await pay(cards, circuit);
-  print("back to normal", last, circuit);
+  print("back to normal", last);
   co_return refused == switchyard::errc::circuit_open && probes == 1 && !last;
 }
 
@@ -132,6 +144,7 @@ int main() {
     return 1;
   }
   auto runtime = *std::move(started);
+  const auto watching = runtime.observe(std::make_shared<narrator>());
 
   asio::io_context io;
   bool seen = false;

@@ -76,12 +76,16 @@ void add_counts(header_list& headers, std::string_view request_id, std::uint32_t
   headers.add("X-Switchyard-Fallbacks", std::to_string(fallbacks));
 }
 
-// The provider's headers, its own request id under another name, and no wait of its own where ours is written.
-void add_provider_headers(header_list& headers, const header_list& from) {
+// The provider's headers, its own request id under another name, without what only the gateway may say.
+void add_provider_headers(header_list& headers, const header_list& from, bool own_advice) {
+  constexpr std::string_view own = "X-Switchyard-";
   for (const auto& f : from) {
     if (same_field_name(f.name, "X-Request-Id"))
       headers.add("X-Switchyard-Upstream-Request-Id", f.value);
-    else if (f.name.size() < 13 || !same_field_name(f.name.substr(0, 13), "X-Switchyard-"))
+    else if (same_field_name(f.name.substr(0, own.size()), own) || same_field_name(f.name, "Idempotency-Replayed") ||
+             (own_advice && same_field_name(f.name, "x-should-retry")))
+      continue;
+    else
       headers.add(f.name, f.value);
   }
 }
@@ -97,7 +101,9 @@ void reply_error(http::exchange& x, std::string_view request_id, errc code, std:
   add_counts(headers, request_id, result ? result->attempts : 0, result ? result->fallbacks : 0);
   if (retry_after && (status == 429 || status == 503 || status == 409))
     add_wait(headers, *retry_after, true);
-  if (retry_is_futile(code, status, retry_after))
+  // A keyed call whose answer could not be stored was paid for: to send it again is to pay again.
+  const bool paid = code == errc::store_unavailable && result && result->attempts > 0;
+  if (paid || retry_is_futile(code, status, retry_after))
     headers.add("x-should-retry", "false");
   if (code == errc::unauthorized)
     headers.add("WWW-Authenticate", "Bearer");
@@ -111,7 +117,9 @@ void reply_result(http::exchange& x, std::string_view request_id, const request_
   const auto& content = *r.content;
   header_list headers;
   headers.reserve(content.headers.text().size() + 320);
-  add_provider_headers(headers, content.headers);
+  const bool futile = r.what == request_result::kind::provider_error &&
+                      (r.attempts > 1 || (r.retry_after && *r.retry_after > longest_client_wait));
+  add_provider_headers(headers, content.headers, futile);
   add_counts(headers, request_id, r.attempts, r.fallbacks);
   if (!r.served.route.empty()) {
     headers.add("X-Switchyard-Route", r.served.route);
@@ -124,7 +132,7 @@ void reply_result(http::exchange& x, std::string_view request_id, const request_
     const bool limited = content.status == 429 || content.status == 503;
     if (r.retry_after && limited && !content.headers.contains("retry-after-ms"))
       add_wait(headers, *r.retry_after, !content.headers.contains("Retry-After"));
-    if (r.attempts > 1 || (r.retry_after && *r.retry_after > longest_client_wait))
+    if (futile)
       headers.add("x-should-retry", "false");
   }
   x.reply(content.status, headers, content.body);

@@ -5,6 +5,7 @@
 #include "tenants.hpp"
 
 #include "switchyard/engine/bulkhead.hpp"
+#include "switchyard/engine/fallback_plan.hpp"
 
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -86,8 +87,9 @@ private:
       return json::object{{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "switchyard"}};
     };
     json::array all;
+    const auto folded = fold_route_id(http::percent_decode(wanted).value_or(wanted));
     for (const auto& name : engine_->active_routes()) {
-      if (name == wanted)
+      if (fold_route_id(name) == folded)
         return reply_json(x, 200, describe(name));
       all.push_back(describe(name));
     }

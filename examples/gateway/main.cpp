@@ -84,7 +84,8 @@ std::optional<config> load(const command_line& line) {
 // Both listeners and the way to their end.
 class program {
 public:
-  program(std::shared_ptr<core> engine, boost::asio::io_context& main) : engine_(std::move(engine)), signals_(main), timer_(main) {}
+  program(std::shared_ptr<core> engine, boost::asio::io_context& main, boost::asio::signal_set& signals)
+    : engine_(std::move(engine)), signals_(signals), hangup_(main, SIGHUP), timer_(main) {}
 
   bool listen() {
     const auto& c = engine_->settings();
@@ -101,8 +102,7 @@ public:
   }
 
   void run(boost::asio::io_context& main) {
-    signals_.add(SIGINT);
-    signals_.add(SIGTERM);
+    ignore_hangup();
     signals_.async_wait([this](boost::system::error_code failed, int) {
       if (!failed)
         drain();
@@ -129,6 +129,16 @@ private:
     return true;
   }
 
+  // SIGHUP is for reloading, which this version does not have: it must not end the program.
+  void ignore_hangup() {
+    hangup_.async_wait([this](boost::system::error_code failed, int) {
+      if (failed)
+        return;
+      spdlog::warn("SIGHUP: reloading is not available in this version; restart instead");
+      ignore_hangup();
+    });
+  }
+
   // New requests are refused, on new connections too; running ones have their grace. A second signal ends it.
   void drain() {
     draining_->store(true, std::memory_order_release);
@@ -149,6 +159,7 @@ private:
     const bool idle = engine_->in_flight() == 0 && data_->connections() == 0;
     if (idle || std::chrono::steady_clock::now() >= deadline_) {
       signals_.cancel();
+      hangup_.cancel();
       return;
     }
     timer_.expires_after(std::chrono::milliseconds{20});
@@ -158,7 +169,8 @@ private:
   std::shared_ptr<core> engine_;
   std::shared_ptr<std::atomic<bool>> draining_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<http::server> data_, admin_;
-  boost::asio::signal_set signals_;
+  boost::asio::signal_set& signals_;
+  boost::asio::signal_set hangup_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point deadline_{};
 };
@@ -175,14 +187,15 @@ int run(const command_line& line) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("switchyard"));
   core_options options;
   options.log = log_line;
+  boost::asio::io_context main;
+  boost::asio::signal_set signals{main, SIGINT, SIGTERM}; // from here on one ends the program in order, also while it starts
   auto started = core::start(*std::move(settings), std::move(options));
   if (!started) {
     spdlog::error("{}", started.error().message);
     return started.error().what == start_error::kind::store ? exit_failure : exit_configuration;
   }
   auto engine = *std::move(started);
-  boost::asio::io_context main;
-  program gateway{engine, main};
+  program gateway{engine, main, signals};
   const bool listening = gateway.listen();
   if (listening)
     gateway.run(main);

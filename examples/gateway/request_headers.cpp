@@ -37,6 +37,13 @@ bool named_in(std::string_view connection, std::string_view name) {
   return false;
 }
 
+int occurrences(const header_list& headers, std::string_view name) {
+  int count = 0;
+  for (const auto& f : headers)
+    count += same_field_name(f.name, name);
+  return count;
+}
+
 boost::system::result<std::optional<duration>, std::string> read_duration(const header_list& headers, std::string_view name) {
   const auto text = headers.find(name);
   if (!text)
@@ -52,6 +59,9 @@ boost::system::result<std::optional<duration>, std::string> read_duration(const 
 boost::system::result<request_options, std::string> read_options(const header_list& headers) {
   using result = boost::system::result<request_options, std::string>;
   const auto refused = [](const std::string& why) { return result{boost::system::in_place_error, why}; };
+  for (const auto* name : {"Idempotency-Key", "X-Switchyard-Idempotency-TTL", "X-Switchyard-Timeout", "X-Switchyard-Fallback"})
+    if (occurrences(headers, name) > 1)
+      return refused(std::string{name} + " is given more than once: give it once");
   request_options o;
   if (const auto key = headers.find("Idempotency-Key")) {
     if (!valid_idempotency_key(*key))

@@ -104,6 +104,14 @@ TEST_CASE_METHOD(breaker_fixture, "of a thousand who ask at once exactly one pro
   CHECK(c->cell().try_admit(now()).what == fast_admission::kind::refused);
 }
 
+TEST_CASE_METHOD(breaker_fixture, "who has given up asking is granted no probe: it would belong to nobody [C8]") {
+  const auto c = circuit();
+  open_half(*c);
+  CHECK(ask<admission_verdict>(c->breaker(), probe_request{now()}).what == kind::refused);
+  CHECK(figures(*c).probes_in_flight == 0);
+  CHECK(ask<admission_verdict>(c->breaker(), probe_request{now() + 1ns}).what == kind::probe);
+}
+
 TEST_CASE_METHOD(breaker_fixture, "transitions are told once each and in order") {
   const auto c = circuit();
   open_half(*c);

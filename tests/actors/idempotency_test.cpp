@@ -306,6 +306,19 @@ TEST_CASE_METHOD(shard_fixture,
   CHECK(reserve().told->last() == kind::lead);
 }
 
+TEST_CASE_METHOD(shard_fixture,
+                 "after an answer could not be stored nobody leads before the store can be written again [I13]") {
+  submit_options other;
+  other.scope = "k2";
+  const auto leader = reserve();
+  store->fail_put = true;
+  settle(leader, settle_success);
+  CHECK(reserve(other).told->last() == kind::unavailable);
+  CHECK(in_flight() == 0);
+  store->fail_put = false;
+  CHECK(reserve(other).told->last() == kind::lead);
+}
+
 TEST_CASE_METHOD(shard_fixture, "an answer stored earlier is still replayed while no new one can be stored [I13]") {
   settle(reserve(), settle_success);
   store->fail_put = true;

@@ -1,5 +1,7 @@
 #include "fixture.hpp"
 
+#include "support/rendezvous.hpp"
+
 #include <boost/asio/use_future.hpp>
 
 #include <thread>

@@ -59,7 +59,7 @@ auto on_thread_of(const exchange_ptr& x, F f) {
 
 class api {
 public:
-  explicit api(std::shared_ptr<core> engine) : engine_(std::move(engine)) {}
+  explicit api(std::shared_ptr<core> engine) : engine_(std::move(engine)), events_(std::make_shared<event_streams>(engine_)) {}
 
   void handle(const exchange_ptr& x) const {
     const auto& r = x->request();
@@ -70,16 +70,18 @@ public:
     const bool get = r.method == "GET" || r.method == "HEAD";
     const bool post = r.method == "POST";
     constexpr std::string_view one_circuit = "/admin/circuits/";
-    if (r.path.starts_with(one_circuit))
-      return post ? change(x, r.path.substr(one_circuit.size())) : wrong_method(x, "POST");
+    if (r.path.starts_with(one_circuit) && r.path.size() > one_circuit.size())
+      return post ? change_one(x, r.path.substr(one_circuit.size())) : wrong_method(x, "POST");
     if (r.path == "/admin/circuits")
-      return get ? circuits(x) : post ? change(x, {}) : wrong_method(x, "GET, POST");
+      return get ? circuits(x) : post ? reset_all(x) : wrong_method(x, "GET, POST");
     if (r.path == "/admin/reload")
       return post ? refuse(x, errc::not_implemented, "reloading is not available in this version; restart instead")
                   : wrong_method(x, "POST");
     const auto found = readers().find(r.path);
     if (found == readers().end())
       return refuse(x, errc::not_found, "there is nothing at " + r.path + "; see / for what there is");
+    if (r.path == "/admin/events" && r.method == "HEAD")
+      return wrong_method(x, "GET");
     return get ? (this->*found->second)(x) : wrong_method(x, "GET");
   }
 
@@ -124,7 +126,7 @@ private:
              "GET  /metrics                Prometheus exposition\n"
              "GET  /admin/circuits         all circuits\n"
              "POST /admin/circuits/{id}    {\"mode\":\"auto\"|\"forced_open\"|\"disabled\"} or {\"reset\":true}\n"
-             "POST /admin/circuits         the same for all circuits\n"
+             "POST /admin/circuits         {\"reset\":true} for all circuits\n"
              "GET  /admin/health           scores and latencies by provider\n"
              "GET  /admin/telemetry        rows; since, until, provider, request_id, limit\n"
              "GET  /admin/config           the configuration, secrets redacted\n"
@@ -147,11 +149,18 @@ private:
     }));
   }
 
-  void change(const exchange_ptr& x, const std::string& encoded_id) const {
+  void reset_all(const exchange_ptr& x) const {
+    const auto change = parse_circuit_change(x->request().body);
+    if (!change || change->mode)
+      return refuse(x, errc::invalid_request, change ? R"(for all circuits only {"reset":true} is accepted)" : change.error());
+    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, bool) { reply_json(to, 200, {{"ok", true}}); }));
+  }
+
+  void change_one(const exchange_ptr& x, const std::string& encoded_id) const {
     auto change = parse_circuit_change(x->request().body);
     if (!change)
       return refuse(x, errc::invalid_request, change.error());
-    const auto id = percent_decode(encoded_id);
+    const auto id = http::percent_decode(encoded_id);
     if (!id)
       return refuse(x, errc::invalid_request, "the circuit's id in the path is not percent-encoded properly");
     change->id = *id;
@@ -213,9 +222,13 @@ private:
 
   void configuration(const exchange_ptr& x) const { reply_json(x, 200, config_to_json(engine_->settings())); }
 
-  void events(const exchange_ptr& x) const { stream_events(engine_, x); }
+  void events(const exchange_ptr& x) const {
+    if (!events_->add(x))
+      refuse(x, errc::overloaded, "there are as many subscribers of events as are allowed");
+  }
 
   std::shared_ptr<core> engine_;
+  std::shared_ptr<event_streams> events_;
 };
 
 } // namespace

@@ -200,6 +200,8 @@ std::optional<wall_time> parse_time(std::string_view text) {
   const char sign = *rest;
   if ((sign != '+' && sign != '-') || std::sscanf(rest + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 || rest[1 + read] != '\0')
     return std::nullopt;
+  if (hours > 23 || minutes > 59)
+    return std::nullopt;
   const duration offset = std::chrono::hours{hours} + std::chrono::minutes{minutes};
   return sign == '+' ? t - offset : t + offset;
 }

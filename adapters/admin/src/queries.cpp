@@ -5,7 +5,6 @@
 #include <boost/json/parse.hpp>
 #include <boost/url/params_encoded_view.hpp>
 #include <boost/url/parse_query.hpp>
-#include <boost/url/pct_string_view.hpp>
 
 #include <charconv>
 
@@ -22,15 +21,6 @@ std::string not_a_time(std::string_view key, std::string_view value) {
 }
 
 } // namespace
-
-std::optional<std::string> percent_decode(std::string_view text) {
-  const auto view = boost::urls::make_pct_string_view(text);
-  if (!view)
-    return std::nullopt;
-  std::string decoded;
-  view->decode({}, boost::urls::string_token::assign_to(decoded));
-  return decoded;
-}
 
 boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::string_view query) {
   telemetry_query q;

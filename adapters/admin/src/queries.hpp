@@ -16,7 +16,4 @@ boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::s
 /// Reads the body of POST /admin/circuits/{id}: {"mode": ...} or {"reset": true}, or both.
 boost::system::result<change_circuit, std::string> parse_circuit_change(std::string_view body);
 
-/// Undoes percent-encoding; nothing where it is malformed.
-std::optional<std::string> percent_decode(std::string_view text);
-
 } // namespace switchyard::admin

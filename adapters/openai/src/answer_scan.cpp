@@ -287,6 +287,9 @@ private:
   }
 
   void found_count(std::uint64_t n) noexcept {
+    constexpr std::uint64_t most_tokens = 1'000'000'000'000; // what is more is no count of tokens, and would spoil every sum
+    if (n > most_tokens)
+      return;
     switch (here()) {
     case at(key::usage, key::prompt_tokens):
     case at(key::usage, key::input_tokens):

@@ -2,6 +2,7 @@
 
 #include "memory_stores.hpp"
 #include "topology_builder.hpp"
+#include "visiting_thread.hpp"
 
 #include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/engine/validate.hpp"
@@ -45,6 +46,12 @@ std::string hex(std::uint64_t n, int digits) {
     *it = alphabet[n & 15];
   return text;
 }
+
+// What `submit` returns for a request that ended at once.
+class ended_request : public request_handle {
+public:
+  void cancel() override {}
+};
 
 // SplitMix64 (Steele, Lea, Flood 2014): turns a counter into well-mixed bits.
 std::uint64_t mix(std::uint64_t z) {
@@ -197,6 +204,7 @@ void core_impl::make_observers() {
 }
 
 void core_impl::start_actors(std::vector<scored_attempt> history) {
+  const visiting_thread visit;
   system_ = std::make_unique<caf::actor_system>(actor_config_);
   directory_ = spawn_directory(*system_, registry_, shared_);
   health_ = spawn_health(*system_, config_.health, std::move(history), shared_);
@@ -269,11 +277,19 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
   if (s.request_id.empty())
     s.request_id = new_request_id();
   in_flight_.fetch_add(1, std::memory_order_seq_cst);
+  if (refusing_.load(std::memory_order_seq_cst)) {
+    in_flight_.fetch_sub(1, std::memory_order_seq_cst);
+    auto refused = std::make_shared<request_result>();
+    refused->code = errc::shutting_down;
+    refused->message = "shutting down";
+    on_done(std::move(refused));
+    return std::make_shared<ended_request>();
+  }
   metrics_->request_started();
   auto counted = [this, on_done = std::move(on_done)](std::shared_ptr<const request_result> result) {
     metrics_->request_finished();
     on_done(std::move(result));
-    if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_acquire)) {
+    if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_seq_cst)) {
       std::lock_guard lock{stop_mutex_};
       idle_.notify_all();
     }
@@ -291,15 +307,14 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
 void core_impl::begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec) {
   running_[thread].push_back(*request);
   request->start(std::move(spec));
-  if (refusing_.load(std::memory_order_acquire) && !started_)
-    request->force_end();
 }
 
 // ---- stop -----------------------------------------------------------------------------------------------------
 
 void core_impl::stop(duration grace) {
-  if (!started_ || std::exchange(stopped_, true))
+  if (!started_.load() || stopped_.exchange(true))
     return;
+  const visiting_thread visit;
   refuse_new();
   wait_for_requests(grace);
   end_all_requests();
@@ -308,8 +323,11 @@ void core_impl::stop(duration grace) {
     caf::scoped_actor self{*system_};
     self->request(writer_, seconds{10}, flush_telemetry{}).receive([](const done&) {}, [](const caf::error&) {});
   }
-  io_.stop();
+  // The actors first: what one of them still answers goes to an I/O thread.
   stop_actors();
+  system_->await_all_actors_done();
+  io_.stop();
+  system_.reset();
 }
 
 void core_impl::wait_for_requests(duration grace) {
@@ -330,7 +348,15 @@ void core_impl::end_all_requests() {
 }
 
 void core_impl::stop_actors() {
-  caf::anon_send_exit(directory_, caf::exit_reason::user_shutdown);
+  // The directory first and wholly, or it would replace the breakers that end.
+  {
+    caf::scoped_actor self{*system_};
+    self->monitor(directory_);
+    caf::anon_send_exit(directory_, caf::exit_reason::user_shutdown);
+    bool gone = false;
+    self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
+                                               caf::after(seconds{5}) >> [&] { gone = true; });
+  }
   for (const auto& handle : registry_->all()) {
     if (auto breaker = handle->breaker())
       caf::anon_send_exit(breaker, caf::exit_reason::user_shutdown);
@@ -346,9 +372,6 @@ void core_impl::stop_actors() {
   health_ = health_actor{};
   writer_ = telemetry_writer_actor{};
   reader_ = telemetry_reader_actor{};
-  // Waits for the actors to end. On a thread of its own: CAF's destructor uses a thread-local of the thread that it runs on,
-  // which in the main thread is gone already when a runtime with static lifetime ends.
-  std::thread{[this] { system_.reset(); }}.join();
 }
 
 } // namespace switchyard

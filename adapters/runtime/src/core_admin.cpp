@@ -1,4 +1,5 @@
 #include "core_impl.hpp"
+#include "visiting_thread.hpp"
 
 #include <boost/asio/post.hpp>
 #include <caf/event_based_actor.hpp>
@@ -19,6 +20,7 @@ constexpr seconds answer_limit{5};
 template <class Answer, class Target, class Message>
 void ask(caf::actor_system& system, const Target& target, Message message, std::function<void(Answer)> on_answer,
          std::function<void()> on_failure) {
+  const visiting_thread visit;
   system.spawn([=](caf::event_based_actor* self) {
     self->request(target, answer_limit, message)
       .then([=](Answer answer) { on_answer(std::move(answer)); }, [=](const caf::error&) { on_failure(); });
@@ -59,7 +61,7 @@ std::shared_ptr<void> core_impl::observe(std::shared_ptr<event_sink> observer) {
 }
 
 std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string& id, const std::string& profile) {
-  auto handle = registry_->find(id);
+  auto handle = registry_->find(circuit_id{id, {}, {}}.str());
   if (!handle) {
     const auto settings = config_.circuits.find(profile);
     if (settings == config_.circuits.end())
@@ -67,6 +69,7 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
     handle = registry_->add(std::make_shared<circuit_handle>(circuit_id{id, {}, {}}, settings->second));
     metrics_->add_circuit({handle->cell().id(), id, {}, {}});
     // Its breaker is started by the directory, and is there when this returns.
+    const visiting_thread visit;
     caf::scoped_actor self{*system_};
     self->request(directory_, answer_limit, switchyard::list_circuits{})
       .receive([](const std::vector<circuit_description>&) {}, [](const caf::error&) {});

@@ -47,7 +47,7 @@ public:
   wall_time to_wall(time_point t) const override;
   std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer) override;
 
-  void refuse_new() noexcept override { refusing_.store(true, std::memory_order_release); }
+  void refuse_new() noexcept override { refusing_.store(true, std::memory_order_seq_cst); }
   void stop(duration grace) override;
 
   std::shared_ptr<const circuit_access> circuit(const std::string& id, const std::string& profile) override;
@@ -97,8 +97,8 @@ private:
   std::atomic<std::size_t> in_flight_{0};
   std::mutex stop_mutex_; ///< for the one who waits in `stop`
   std::condition_variable idle_;
-  bool started_ = false;
-  bool stopped_ = false;
+  std::atomic<bool> started_{false};
+  std::atomic<bool> stopped_{false};
 };
 
 } // namespace switchyard

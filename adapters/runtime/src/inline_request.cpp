@@ -1,6 +1,7 @@
 #include "inline_request.hpp"
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
 #include <caf/send.hpp>
 
@@ -16,11 +17,14 @@ inline_request::inline_request(boost::asio::io_context& io, std::shared_ptr<cons
 void inline_request::start(request_spec spec) {
   // The runner may end on an actor's thread; the result always comes back to this one.
   auto on_done = [self = shared_from_this()](std::shared_ptr<const request_result> result) {
-    boost::asio::dispatch(self->io_, [self, result = std::move(result)]() mutable { self->finished(std::move(result)); });
+    if (self->feeding_)
+      self->result_ = std::move(result); // handed out once the runner is at rest: the caller may cancel, or submit again
+    else
+      boost::asio::post(self->io_, [self, result = std::move(result)]() mutable { self->finished(std::move(result)); });
   };
   const auto at = now();
   runner_ = std::make_unique<request_runner>(std::move(spec), environment_, std::move(on_done), at);
-  go_on(runner_->feed(flow_input::begin{}, at, listener()));
+  feed([&] { return runner_->feed(flow_input::begin{}, at, listener()); });
 }
 
 listener_factory inline_request::listener() {
@@ -28,23 +32,32 @@ listener_factory inline_request::listener() {
 }
 
 void inline_request::on_attempt_done(provider_result&& result) noexcept {
-  if (runner_)
-    go_on(runner_->attempt_done(std::move(result), now(), listener()));
+  feed([&] { return runner_->attempt_done(std::move(result), now(), listener()); });
+}
+
+// Feeds the runner, if it is still here, and does what it asks for. Not within the runner's own doing.
+template <class F>
+void inline_request::feed(F input) {
+  if (!runner_ || feeding_)
+    return;
+  feeding_ = true;
+  const auto wish = input();
+  feeding_ = false;
+  go_on(wish);
 }
 
 void inline_request::go_on(const runner_request& wish) {
-  if (!runner_)
-    return;
   if (!std::holds_alternative<std::monostate>(wish)) {
     timer_.cancel();
     armed_.reset();
     actor_ = spawn_request(*environment_->system, std::move(runner_), wish);
     return;
   }
-  if (runner_->done())
-    runner_.reset();
-  else
-    arm_timer();
+  if (!runner_->done())
+    return arm_timer();
+  runner_.reset();
+  if (auto result = std::exchange(result_, nullptr))
+    finished(std::move(result));
 }
 
 // A timer that is set earlier than needed is left alone: it looks again when it fires.
@@ -55,10 +68,10 @@ void inline_request::arm_timer() {
   armed_ = wake;
   timer_.expires_at(*wake);
   timer_.async_wait([self = shared_from_this()](boost::system::error_code failed) {
-    if (failed || !self->runner_)
+    if (failed)
       return;
     self->armed_.reset();
-    self->go_on(self->runner_->timer(now(), self->listener()));
+    self->feed([&] { return self->runner_->timer(now(), self->listener()); });
   });
 }
 
@@ -73,8 +86,8 @@ void inline_request::force_end() {
 void inline_request::leave(bool force) {
   if (actor_)
     caf::anon_send(actor_, cancel_request{force});
-  else if (runner_)
-    go_on(runner_->feed(flow_input::cancel{force}, now(), listener()));
+  else
+    feed([&] { return runner_->feed(flow_input::cancel{force}, now(), listener()); });
 }
 
 void inline_request::finished(std::shared_ptr<const request_result> result) {

@@ -41,6 +41,8 @@ public:
 private:
   static time_point now() { return std::chrono::steady_clock::now(); }
   listener_factory listener();
+  template <class F>
+  void feed(F input);
   void go_on(const runner_request& wish);
   void arm_timer();
   void leave(bool force);
@@ -53,6 +55,8 @@ private:
   result_callback on_done_;
   std::unique_ptr<request_runner> runner_; ///< null once an actor has taken over, or done
   request_actor actor_;                    ///< who has taken over
+  bool feeding_ = false;                   ///< the runner is at work, on this thread
+  std::shared_ptr<const request_result> result_; ///< came while feeding
 };
 
 using request_list = boost::intrusive::list<inline_request, boost::intrusive::constant_time_size<false>>;

@@ -18,7 +18,11 @@ public:
   relay(boost::asio::io_context& home, std::shared_ptr<attempt_listener> listener)
       : home_(home), listener_(std::move(listener)) {}
 
+  // A provider may answer after its attempt was cancelled, even after the runtime has gone: then nobody is there to be told.
   void on_attempt_done(provider_result&& result) noexcept override {
+    std::lock_guard lock{mutex_};
+    if (!listener_)
+      return;
     boost::asio::post(home_, [self = shared_from_this(), result = std::move(result)]() mutable {
       if (const auto listener = self->take())
         listener->on_attempt_done(std::move(result));

@@ -5,6 +5,7 @@
 #include "switchyard/runtime/core.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,14 +26,15 @@ public:
     return false;
   }
   void leave() noexcept {
-    if (word_.fetch_sub(1, std::memory_order_seq_cst) == closed_bit + 1)
-      word_.notify_all();
+    if (word_.fetch_sub(1, std::memory_order_seq_cst) != closed_bit + 1)
+      return;
+    std::lock_guard lock{mutex_};
+    empty_.notify_all();
   }
   void close() noexcept {
     word_.fetch_or(closed_bit, std::memory_order_seq_cst);
-    for (auto word = word_.load(std::memory_order_seq_cst); word != closed_bit;
-         word = word_.load(std::memory_order_seq_cst))
-      word_.wait(word, std::memory_order_seq_cst);
+    std::unique_lock lock{mutex_};
+    empty_.wait(lock, [this] { return word_.load(std::memory_order_seq_cst) == closed_bit; });
   }
   bool closed() const noexcept { return (word_.load(std::memory_order_seq_cst) & closed_bit) != 0; }
 
@@ -54,7 +56,9 @@ public:
 
 private:
   static constexpr std::uint32_t closed_bit = 1u << 31;
-  std::atomic<std::uint32_t> word_{0};
+  std::atomic<std::uint32_t> word_{0}; ///< how many are inside, and whether it is closed
+  std::mutex mutex_;                   ///< for who closes and waits
+  std::condition_variable empty_;
 };
 
 /// What a runtime, its guards and its running operations share. The core is stopped by the runtime; the others keep only

@@ -111,6 +111,15 @@ TEST_CASE("a timer that comes early does nothing") {
   CHECK_FALSE(flow.it.done());
 }
 
+TEST_CASE("the deadline ends a request that waits for its key [B8]") {
+  flow_world world;
+  world.route("a");
+  driven_flow flow{world, {.timeout = 5s, .keyed = true}};
+  flow.begin();
+  CHECK(flow.it.wake_at() == start + 5s);
+  CHECK(flow.wait() == texts{"finish deadline_exceeded 504"});
+}
+
 TEST_CASE("a joiner whose time is over leaves the key alone [I7, B8]") {
   flow_world world;
   world.route("a");

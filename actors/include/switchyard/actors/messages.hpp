@@ -25,7 +25,9 @@ struct done {
   bool ok = true;
 };
 
-struct probe_request {};
+struct probe_request {
+  time_point until = time_point::max(); ///< when the asker gives up: what is granted later would belong to nobody
+};
 struct drain_reports {};
 struct overflow_report {
   outcome_report report;
@@ -48,7 +50,7 @@ struct circuit_description {
 
 struct list_circuits {};
 struct change_circuit {
-  std::string id; ///< empty: all circuits
+  std::optional<std::string> id; ///< nothing: all circuits
   std::optional<circuit_mode> mode;
   bool reset = false;
 };

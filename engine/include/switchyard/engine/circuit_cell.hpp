@@ -22,7 +22,8 @@
 //
 // When the queue is full, a report is still counted as pending, but travels in a message (`queued` false). Until the
 // breaker has published that all such reports are counted, every further report travels so too, which keeps them
-// in order, and callers ask, which keeps the breaker's mailbox no longer than there are calls in flight.
+// in order, and callers ask, which keeps the breaker's mailbox no longer than there are calls in flight. A disabled circuit
+// admits without asking, so there what does not fit is dropped: it may observe, but not for any price.
 //
 // What the breaker does on any message (a wake-up, a report that did not fit, somebody who asks, its timer):
 //
@@ -80,7 +81,7 @@ struct circuit_id {
 
 class circuit_cell {
 public:
-  static constexpr std::uint32_t max_capacity = 128;
+  static constexpr std::uint32_t max_capacity = 64;
 
   /// `window` says whether every success must be counted (a window is configured). `capacity` bounds the queue
   /// of reports; it is rounded up to a power of two, at most `max_capacity`. Until the first `publish` the cell shows a new closed circuit

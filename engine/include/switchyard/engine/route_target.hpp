@@ -33,7 +33,7 @@ struct route_target {
   failure_set falls_over; ///< the table's classes and the route's `fallback_on` [F1]
   retry_settings retry;
   duration deadline{};
-  duration unresponsive_after{};      ///< [F2]
+  duration unresponsive_after = circuit_settings{}.unresponsive_after; ///< [F2]; the default where there is no circuit
   std::optional<slow_limit> slow;     ///< absent without a slow-call rule
   std::optional<std::uint64_t> context_tokens;
   std::optional<price_settings> price;

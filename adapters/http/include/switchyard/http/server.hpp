@@ -11,11 +11,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace switchyard::http {
+
+/// Undoes percent-encoding (RFC 3986 2.1); nothing where it is malformed.
+std::optional<std::string> percent_decode(std::string_view text);
 
 struct request {
   std::string method;
