@@ -203,13 +203,13 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
   s.own->set_mode(mode);
   s.drain(s.now());
   return {
-    [&s](const probe_request& r) { return s.probe(r); },
-    [&s](const drain_reports&) { s.wake(); },
-    [&s](const overflow_report& r) { s.overflow(r.report); },
-    [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },
-    [&s](const reset_circuit&) { return s.reset(); },
-    [&s](const describe_circuit&) { return s.describe(); },
-    [&s](const breaker_tick& t) { s.tick(t.number); },
+      [&s](const probe_request& r) { return s.probe(r); },
+      [&s](const drain_reports&) { s.wake(); },
+      [&s](const overflow_report& r) { s.overflow(r.report); },
+      [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },
+      [&s](const reset_circuit&) { return s.reset(); },
+      [&s](const describe_circuit&) { return s.describe(); },
+      [&s](const breaker_tick& t) { s.tick(t.number); },
   };
 }
 

@@ -81,8 +81,8 @@ struct directory_state {
     watched.erase(found);
     if (down.reason == caf::exit_reason::user_shutdown)
       return; // the runtime stops
-    shared->log(log_level::error, "circuit " + handle->cell().id() + ": its breaker died (" + caf::to_string(down.reason) +
-                                    ") and comes back closed");
+    shared->log(log_level::error, "circuit " + handle->cell().id() + ": its breaker died (" +
+                                      caf::to_string(down.reason) + ") and comes back closed");
     shared->emit(breaker_restarted_event{handle->cell().id(), shared->wall_clock()});
     start_breaker(handle);
   }
@@ -101,12 +101,12 @@ struct directory_state {
     all->missing = handles.size() + 1;
     for (const auto& handle : handles)
       self->request(handle->breaker(), breaker_limit, describe_circuit{})
-        .then(
-          [all](const circuit_description& d) {
-            all->answer.push_back(d);
-            all->arrived();
-          },
-          [all](const caf::error&) { all->arrived(); });
+          .then(
+              [all](const circuit_description& d) {
+                all->answer.push_back(d);
+                all->arrived();
+              },
+              [all](const caf::error&) { all->arrived(); });
     all->arrived();
     return all->promise;
   }
@@ -123,11 +123,11 @@ struct directory_state {
     const auto tell = [&](const std::shared_ptr<circuit_handle>& handle, const auto& message) {
       ++all->missing;
       self->request(handle->breaker(), breaker_limit, message)
-        .then([all](const done&) { all->arrived(); },
-              [all](const caf::error&) {
-                all->answer.ok = false;
-                all->arrived();
-              });
+          .then([all](const done&) { all->arrived(); },
+                [all](const caf::error&) {
+                  all->answer.ok = false;
+                  all->arrived();
+                });
     };
     for (const auto& handle : handles) {
       if (c.mode)
@@ -150,8 +150,8 @@ directory_actor::behavior_type directory_behavior(directory_actor::stateful_poin
   self->set_down_handler([&s](const caf::down_msg& down) { s.breaker_down(down); });
   s.start_missing();
   return {
-    [&s](const list_circuits&) { return s.list(); },
-    [&s](const change_circuit& c) { return s.change(c); },
+      [&s](const list_circuits&) { return s.list(); },
+      [&s](const change_circuit& c) { return s.change(c); },
   };
 }
 

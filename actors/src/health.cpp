@@ -59,15 +59,15 @@ health_actor::behavior_type health_behavior(health_actor::stateful_pointer<healt
   s.shared = std::move(shared);
   s.add(*history);
   return {
-    [&s](const health_batch& batch) { s.add(*batch.attempts); },
-    [&s](const describe_health&) { return s.describe(); },
+      [&s](const health_batch& batch) { s.add(*batch.attempts); },
+      [&s](const describe_health&) { return s.describe(); },
   };
 }
 
 } // namespace
 
-health_actor spawn_health(caf::actor_system& system, const health_settings& settings, std::vector<scored_attempt> history,
-                          std::shared_ptr<const services> shared) {
+health_actor spawn_health(caf::actor_system& system, const health_settings& settings,
+                          std::vector<scored_attempt> history, std::shared_ptr<const services> shared) {
   return system.spawn(health_behavior, settings,
                       std::make_shared<const std::vector<scored_attempt>>(std::move(history)), std::move(shared));
 }

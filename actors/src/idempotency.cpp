@@ -60,7 +60,8 @@ struct shard_state {
   std::unordered_map<waiter_id, request_actor> joiners;
   std::map<caf::actor_addr, lead> leads;
 
-  bool write_failed = false; ///< the last write: nobody leads before one succeeds again, or calls would be paid for nothing
+  bool write_failed =
+      false; ///< the last write: nobody leads before one succeeds again, or calls would be paid for nothing
 
   // A store of the program's own may throw; the shard lives on.
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
@@ -82,7 +83,8 @@ struct shard_state {
     return written;
   }
 
-  // Whether an answer could be stored. After a failure a trial tells: an answer without a life, under a name that no key has.
+  // Whether an answer could be stored. After a failure a trial tells: an answer without a life, under a name that no
+  // key has.
   bool writable() {
     static const std::string trial{"\0trial", 6};
     return !write_failed || put(trial, stored_answer{});
@@ -210,7 +212,8 @@ struct shard_state {
 };
 
 idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_pointer<shard_state> self,
-                                                std::shared_ptr<answer_store> store, std::shared_ptr<const services> shared) {
+                                                std::shared_ptr<answer_store> store,
+                                                std::shared_ptr<const services> shared) {
   auto& s = self->state;
   s.self = self;
   s.store = std::move(store);
@@ -219,10 +222,10 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
   s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
   return {
-    [&s](const reserve_key& r) { return s.reserve(r); },
-    [&s](const leave_key& l) { s.leave(l); },
-    [&s](const settle_key& k) { return s.settle(k); },
-    [&s](const count_keys&) { return static_cast<std::uint64_t>(s.ledger.size()); },
+      [&s](const reserve_key& r) { return s.reserve(r); },
+      [&s](const leave_key& l) { s.leave(l); },
+      [&s](const settle_key& k) { return s.settle(k); },
+      [&s](const count_keys&) { return static_cast<std::uint64_t>(s.ledger.size()); },
   };
 }
 

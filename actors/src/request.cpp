@@ -75,9 +75,11 @@ struct request_state {
     if (!breaker)
       return go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener()));
     self->request(breaker, breaker_limit, probe_request{now() + breaker_limit - delivery})
-      .then(
-        [this](const admission_verdict& v) { go_on(runner->feed(flow_input::breaker_verdict{v}, now(), listener())); },
-        [this](const caf::error&) { go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener())); });
+        .then(
+            [this](const admission_verdict& v) {
+              go_on(runner->feed(flow_input::breaker_verdict{v}, now(), listener()));
+            },
+            [this](const caf::error&) { go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener())); });
   }
 
   void ask(const runner_wish::reserve&) {
@@ -90,13 +92,14 @@ struct request_state {
     if (!shard)
       return unavailable();
     self->request(shard, shard_limit, runner->reservation(next_waiter()))
-      .then([this](const key_answer& answer) { go_on(runner->key_answered(answer, now(), listener())); },
-            [unavailable](const caf::error&) { unavailable(); });
+        .then([this](const key_answer& answer) { go_on(runner->key_answered(answer, now(), listener())); },
+              [unavailable](const caf::error&) { unavailable(); });
   }
 
   void ask(const runner_wish::settle& w) {
     self->request(runner->shard(), shard_limit, runner->settlement(w.success))
-      .then([this](const key_settled& s) { go_on(runner->feed(flow_input::key_settled{s.stored}, now(), listener())); },
+        .then(
+            [this](const key_settled& s) { go_on(runner->feed(flow_input::key_settled{s.stored}, now(), listener())); },
             [this](const caf::error&) { go_on(runner->feed(flow_input::key_settled{false}, now(), listener())); });
   }
 };
@@ -110,25 +113,25 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
   if (!std::holds_alternative<std::monostate>(*pending))
     state.go_on(*pending);
   return {
-    [&state](const begin_request&) {
-      state.go_on(state.runner->feed(flow_input::begin{}, state.now(), state.listener()));
-    },
-    [&state](const attempt_ended& e) {
-      if (e.attempt == state.attempt) // a late word of an attempt that was cut says nothing
-        state.go_on(state.runner->attempt_done(std::move(*e.result), state.now(), state.listener()));
-    },
-    [&state](const key_answer& answer) {
-      state.go_on(state.runner->key_answered(answer, state.now(), state.listener()));
-    },
-    [&state](const request_tick& t) {
-      if (t.number != state.tick)
-        return;
-      state.armed.reset();
-      state.go_on(state.runner->timer(state.now(), state.listener()));
-    },
-    [&state](const cancel_request& c) {
-      state.go_on(state.runner->feed(flow_input::cancel{c.force}, state.now(), state.listener()));
-    },
+      [&state](const begin_request&) {
+        state.go_on(state.runner->feed(flow_input::begin{}, state.now(), state.listener()));
+      },
+      [&state](const attempt_ended& e) {
+        if (e.attempt == state.attempt) // a late word of an attempt that was cut says nothing
+          state.go_on(state.runner->attempt_done(std::move(*e.result), state.now(), state.listener()));
+      },
+      [&state](const key_answer& answer) {
+        state.go_on(state.runner->key_answered(answer, state.now(), state.listener()));
+      },
+      [&state](const request_tick& t) {
+        if (t.number != state.tick)
+          return;
+        state.armed.reset();
+        state.go_on(state.runner->timer(state.now(), state.listener()));
+      },
+      [&state](const cancel_request& c) {
+        state.go_on(state.runner->feed(flow_input::cancel{c.force}, state.now(), state.listener()));
+      },
   };
 }
 

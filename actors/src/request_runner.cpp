@@ -21,14 +21,15 @@ constexpr bool always_false = false;
 
 request_runner::request_runner(request_spec spec, std::shared_ptr<const request_environment> environment,
                                request_callback on_done, time_point now)
-  : spec_(std::move(spec)),
-    environment_(std::move(environment)),
-    on_done_(std::move(on_done)),
-    flow_(std::move(spec_.flow), now, environment_->shared->wall_clock(), environment_->shared->events) {}
+    : spec_(std::move(spec)),
+      environment_(std::move(environment)),
+      on_done_(std::move(on_done)),
+      flow_(std::move(spec_.flow), now, environment_->shared->wall_clock(), environment_->shared->events) {}
 
 // A runner that goes before its request is done, because its actor was killed, gives back what it holds [C16], writes
-// its row [H4] and still answers. After the cancel it waits at most for others, so their answers are made up; those that
-// do not fit are ignored. A lead that it is given this way it never had, and one that it had goes with its actor [I7].
+// its row [H4] and still answers. After the cancel it waits at most for others, so their answers are made up; those
+// that do not fit are ignored. A lead that it is given this way it never had, and one that it had goes with its actor
+// [I7].
 request_runner::~request_runner() {
   if (flow_.done())
     return;
@@ -43,35 +44,35 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
   runner_request wish;
   for (const auto& action : flow_.step(input, now)) {
     std::visit(
-      [&](const auto& a) {
-        using action_type = std::decay_t<decltype(a)>;
-        if constexpr (std::is_same_v<action_type, flow_action::reserve_key>) {
-          wish = runner_wish::reserve{};
-        } else if constexpr (std::is_same_v<action_type, flow_action::settle_key>) {
-          wish = runner_wish::settle{a.success};
-        } else if constexpr (std::is_same_v<action_type, flow_action::ask_breaker>) {
-          wish = runner_wish::breaker{spec_.where->circuits[a.target->index]};
-        } else if constexpr (std::is_same_v<action_type, flow_action::leave_key>) {
-          caf::anon_send(shard(), leave_key{spec_.key->scope, waiter_});
-        } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
-          if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
-            caf::anon_send(breaker, drain_reports{});
-        } else if constexpr (std::is_same_v<action_type, flow_action::send_report>) {
-          if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
-            caf::anon_send(breaker, overflow_report{a.report});
-        } else if constexpr (std::is_same_v<action_type, flow_action::start_attempt>) {
-          start_attempt(*a.target, listener);
-        } else if constexpr (std::is_same_v<action_type, flow_action::stop_attempt>) {
-          attempting_ = false;
-          if (auto attempt = std::exchange(attempt_, nullptr))
-            attempt->cancel();
-        } else if constexpr (std::is_same_v<action_type, flow_action::finish>) {
-          finish(a);
-        } else {
-          static_assert(always_false<action_type>);
-        }
-      },
-      action);
+        [&](const auto& a) {
+          using action_type = std::decay_t<decltype(a)>;
+          if constexpr (std::is_same_v<action_type, flow_action::reserve_key>) {
+            wish = runner_wish::reserve{};
+          } else if constexpr (std::is_same_v<action_type, flow_action::settle_key>) {
+            wish = runner_wish::settle{a.success};
+          } else if constexpr (std::is_same_v<action_type, flow_action::ask_breaker>) {
+            wish = runner_wish::breaker{spec_.where->circuits[a.target->index]};
+          } else if constexpr (std::is_same_v<action_type, flow_action::leave_key>) {
+            caf::anon_send(shard(), leave_key{spec_.key->scope, waiter_});
+          } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
+            if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
+              caf::anon_send(breaker, drain_reports{});
+          } else if constexpr (std::is_same_v<action_type, flow_action::send_report>) {
+            if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
+              caf::anon_send(breaker, overflow_report{a.report});
+          } else if constexpr (std::is_same_v<action_type, flow_action::start_attempt>) {
+            start_attempt(*a.target, listener);
+          } else if constexpr (std::is_same_v<action_type, flow_action::stop_attempt>) {
+            attempting_ = false;
+            if (auto attempt = std::exchange(attempt_, nullptr))
+              attempt->cancel();
+          } else if constexpr (std::is_same_v<action_type, flow_action::finish>) {
+            finish(a);
+          } else {
+            static_assert(always_false<action_type>);
+          }
+        },
+        action);
   }
   if (!std::exchange(start_failed_, false))
     return wish;
@@ -80,7 +81,8 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
   return attempt_done(std::move(nothing), now, listener);
 }
 
-runner_request request_runner::attempt_done(provider_result&& result, time_point now, const listener_factory& listener) {
+runner_request request_runner::attempt_done(provider_result&& result, time_point now,
+                                            const listener_factory& listener) {
   if (!std::exchange(attempting_, false))
     return {}; // a late word of an attempt that was cut says nothing
   attempt_ = nullptr;
@@ -93,15 +95,17 @@ runner_request request_runner::attempt_done(provider_result&& result, time_point
     in.status = result.status;
     if (in.failure) {
       const auto value = [&](std::string_view name) { return result.headers.find(name).value_or(std::string_view{}); };
-      in.retry_after = parse_retry_after(value("Retry-After"), value("retry-after-ms"), environment_->shared->wall_clock());
+      in.retry_after =
+          parse_retry_after(value("Retry-After"), value("retry-after-ms"), environment_->shared->wall_clock());
     }
     content_ = std::make_shared<request_result::payload>(
-      request_result::payload{result.status, std::move(result.headers), std::move(result.body)});
+        request_result::payload{result.status, std::move(result.headers), std::move(result.body)});
   }
   return feed(in, now, listener);
 }
 
-runner_request request_runner::key_answered(const key_answer& answer, time_point now, const listener_factory& listener) {
+runner_request request_runner::key_answered(const key_answer& answer, time_point now,
+                                            const listener_factory& listener) {
   using kind = flow_input::key_verdict::kind;
   if (answer.verdict.what == kind::lead)
     token_ = answer.token;
@@ -157,7 +161,8 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
     request.stream = spec_.stream;
     attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
   } catch (const std::exception& e) {
-    environment_->shared->log(log_level::error, "provider " + target.provider + " cannot start an attempt: " + e.what());
+    environment_->shared->log(log_level::error,
+                              "provider " + target.provider + " cannot start an attempt: " + e.what());
     start_failed_ = true;
   }
 }

@@ -101,7 +101,8 @@ struct writer_state {
     if (reported_at && now - *reported_at < minutes{1})
       return;
     reported_at = now;
-    shared->log(log_level::error, "telemetry: " + std::to_string(std::exchange(lost_since_report, 0)) + " rows lost: " + why);
+    shared->log(log_level::error,
+                "telemetry: " + std::to_string(std::exchange(lost_since_report, 0)) + " rows lost: " + why);
   }
 
   void on_drain(bool by_timer) {
@@ -136,21 +137,22 @@ telemetry_writer_actor::behavior_type writer_behavior(telemetry_writer_actor::st
   s.health = std::move(health);
   s.shared = std::move(shared);
   return {
-    [&s](const drain_telemetry& d) { s.on_drain(d.by_timer); },
-    [&s](const flush_telemetry&) { return s.on_flush(); },
+      [&s](const drain_telemetry& d) { s.on_drain(d.by_timer); },
+      [&s](const flush_telemetry&) { return s.on_flush(); },
   };
 }
 
-telemetry_reader_actor::behavior_type reader_behavior(telemetry_reader_actor::pointer, std::shared_ptr<telemetry_log> log) {
+telemetry_reader_actor::behavior_type reader_behavior(telemetry_reader_actor::pointer,
+                                                      std::shared_ptr<telemetry_log> log) {
   return {
-    [log](const query_telemetry& q) -> telemetry_answer {
-      if (!log)
-        return {std::make_shared<const std::vector<telemetry_row>>(), {}};
-      auto rows = log->query(q.query);
-      if (!rows)
-        return {nullptr, rows.error().message};
-      return {std::make_shared<const std::vector<telemetry_row>>(std::move(*rows)), {}};
-    },
+      [log](const query_telemetry& q) -> telemetry_answer {
+        if (!log)
+          return {std::make_shared<const std::vector<telemetry_row>>(), {}};
+        auto rows = log->query(q.query);
+        if (!rows)
+          return {nullptr, rows.error().message};
+        return {std::make_shared<const std::vector<telemetry_row>>(std::move(*rows)), {}};
+      },
   };
 }
 
@@ -160,11 +162,13 @@ telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::sh
                                               std::shared_ptr<telemetry_log> log, health_actor health,
                                               std::shared_ptr<const services> shared, bool detached) {
   if (detached)
-    return system.spawn<caf::detached>(writer_behavior, std::move(queue), std::move(log), std::move(health), std::move(shared));
+    return system.spawn<caf::detached>(writer_behavior, std::move(queue), std::move(log), std::move(health),
+                                       std::move(shared));
   return system.spawn(writer_behavior, std::move(queue), std::move(log), std::move(health), std::move(shared));
 }
 
-telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log, bool detached) {
+telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log,
+                                              bool detached) {
   if (detached)
     return system.spawn<caf::detached>(reader_behavior, std::move(log));
   return system.spawn(reader_behavior, std::move(log));

@@ -1,7 +1,7 @@
 // Guarding a call: permit and report around nothing, metrics on. One circuit is shared by all threads.
 //
-// `streak` and `count_window` read no clock; `timed` has a slow-call rule, so it reads the clock twice and its duration is
-// observed by the metrics. A refusal reads the clock once for its wait and once for its event.
+// `streak` and `count_window` read no clock; `timed` has a slow-call rule, so it reads the clock twice and its duration
+// is observed by the metrics. A refusal reads the clock once for its wait and once for its event.
 
 #include "switchyard/runtime/runtime.hpp"
 

@@ -202,8 +202,7 @@ fast_admission circuit_cell::try_admit(time_point now) const noexcept {
       return {kind::ask, v.generation, {}};
     if (pending_tickets(tickets, progress) <= 0)
       return {kind::admitted, v.generation, {}};
-    const bool known = harmless(tickets, progress) &&
-                       nanoseconds(now) < valid_until_.load(std::memory_order_acquire) &&
+    const bool known = harmless(tickets, progress) && nanoseconds(now) < valid_until_.load(std::memory_order_acquire) &&
                        progress_.load(std::memory_order_relaxed) == progress;
     return {known ? kind::admitted : kind::ask, v.generation, {}};
   }
@@ -228,8 +227,8 @@ bool circuit_cell::still_admits(std::uint32_t generation) const noexcept {
   return v.generation == generation;
 }
 
-/// What has to be done with a report, as of the tickets word that was loaded before. It is dropped when the circuit would
-/// certainly ignore it. Loads in the order of try_admit: if nothing is pending, the view is that of every report
+/// What has to be done with a report, as of the tickets word that was loaded before. It is dropped when the circuit
+/// would certainly ignore it. Loads in the order of try_admit: if nothing is pending, the view is that of every report
 /// handed in before this one.
 circuit_cell::handling circuit_cell::handling_of(const outcome_report& r, std::uint64_t tickets) const noexcept {
   if (r.probe != 0)
@@ -260,7 +259,8 @@ report_receipt circuit_cell::report(const outcome_report& r) noexcept {
     const auto ticket = taken_tickets::get(word);
     const auto place = taken_places::get(word);
     const auto settled = settled_places::get(progress_.load(std::memory_order_acquire));
-    const bool full = how == handling::queue && taken_places::ahead(place, settled) >= static_cast<std::int32_t>(capacity_);
+    const bool full =
+        how == handling::queue && taken_places::ahead(place, settled) >= static_cast<std::int32_t>(capacity_);
     const bool fits = overflowed::get(word) == 0 && !full;
     if (!fits && r.probe == 0 && mode() == circuit_mode::disabled)
       return {};
@@ -422,8 +422,8 @@ void circuit_cell::publish(const circuit& c, time_point now) noexcept {
 /// Returns the word as it was before.
 std::uint64_t circuit_cell::bump_epoch() noexcept {
   auto word = tickets_.load(std::memory_order_relaxed);
-  while (!tickets_.compare_exchange_weak(word, epoch::set(word, epoch::get(word) + std::uint64_t{1}), std::memory_order_seq_cst,
-                                         std::memory_order_relaxed)) {
+  while (!tickets_.compare_exchange_weak(word, epoch::set(word, epoch::get(word) + std::uint64_t{1}),
+                                         std::memory_order_seq_cst, std::memory_order_relaxed)) {
   }
   return word;
 }

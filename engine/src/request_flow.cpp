@@ -52,11 +52,11 @@ errc code_of(failure_class f) {
 } // namespace
 
 request_flow::request_flow(flow_request request, time_point now, wall_time wall, event_sink* events)
-  : request_(std::move(request)),
-    started_(now),
-    wall_started_(wall),
-    events_(events),
-    random_(static_cast<std::minstd_rand::result_type>(request_.seed)) {
+    : request_(std::move(request)),
+      started_(now),
+      wall_started_(wall),
+      events_(events),
+      random_(static_cast<std::minstd_rand::result_type>(request_.seed)) {
   assert(!request_.chain.empty());
   auto limit = request_.chain.front()->deadline;
   if (request_.timeout)
@@ -276,11 +276,13 @@ bool request_flow::try_enter(const route_target& t) {
 void request_flow::circuit_refused(const route_target& t, std::optional<duration> wait) {
   t.circuit->count_refusal();
   const auto& id = t.circuit->parts();
-  emit(circuit_refused_event{t.circuit->id(), id.provider, id.model, id.region, request_.request_id, wait, wall_at(now_)});
+  emit(circuit_refused_event{t.circuit->id(), id.provider, id.model, id.region, request_.request_id, wait,
+                             wall_at(now_)});
   refused(t, failure_class::circuit_open, wait, "circuit " + t.circuit->id() + " refuses");
 }
 
-void request_flow::refused(const route_target& t, failure_class why, std::optional<duration> wait, std::string message) {
+void request_flow::refused(const route_target& t, failure_class why, std::optional<duration> wait,
+                           std::string message) {
   last_failure_ = why;
   last_status_.reset();
   last_retry_after_ = wait;
@@ -320,8 +322,8 @@ std::optional<duration> request_flow::retry_delay() {
     return std::nullopt;
   if (last_retry_after_ && *last_retry_after_ > t.retry.max_delay)
     return std::nullopt;
-  const double uniform = static_cast<double>(random_() - random_.min()) /
-                         (static_cast<double>(random_.max() - random_.min()) + 1.0);
+  const double uniform =
+      static_cast<double>(random_() - random_.min()) / (static_cast<double>(random_.max() - random_.min()) + 1.0);
   auto delay = backoff_delay(t.retry, call_attempts_ - 1, uniform);
   if (last_retry_after_)
     delay = std::max(delay, *last_retry_after_);
@@ -367,7 +369,9 @@ void request_flow::end_walk() {
 // The last failure is the request's result, as it is [B3].
 void request_flow::surface() {
   if (last_status_ && *last_status_ >= 400)
-    return finish_with({.what = flow_action::finish::kind::provider_error, .code = errc::upstream_error, .retry_after = last_retry_after_},
+    return finish_with({.what = flow_action::finish::kind::provider_error,
+                        .code = errc::upstream_error,
+                        .retry_after = last_retry_after_},
                        last_failure_);
   fail_with(code_of(last_failure_), last_failure_, last_retry_after_);
 }
@@ -432,8 +436,8 @@ void request_flow::end_call(std::optional<failure_class> f) {
 void request_flow::report(outcome what) {
   const auto& t = target();
   const auto id = t.circuit ? t.circuit->parts() : circuit_id{};
-  emit(call_event{t.circuit ? std::string_view{t.circuit->id()} : std::string_view{}, t.provider, id.model, id.region, what,
-                  now_ - call_started_});
+  emit(call_event{t.circuit ? std::string_view{t.circuit->id()} : std::string_view{}, t.provider, id.model, id.region,
+                  what, now_ - call_started_});
   if (!permit_.held)
     return;
   outcome_report r;
@@ -532,7 +536,8 @@ telemetry_record request_flow::take_record() {
   row.fallbacks = fallbacks_;
   row.replayed = replay_.has_value();
   row.interrupted = rerun_;
-  row.outcome_unknown = rerun_ || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
+  row.outcome_unknown =
+      rerun_ || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
   if (result_.what == kind::own_error) {
     row.code = to_string(result_.code);
     row.status = http_status(result_.code, all_refused_or_limited_);

@@ -1,7 +1,7 @@
 // 1_guard: a circuit around an asynchronous operation of your own.
 //
-// No HTTP, no provider, no configuration file: a runtime made in code has a circuit "payments", and `async_guard` runs an
-// operation under it. The operation here is a fake card service, which is a timer that ends well or badly as told.
+// No HTTP, no provider, no configuration file: a runtime made in code has a circuit "payments", and `async_guard` runs
+// an operation under it. The operation here is a fake card service, which is a timer that ends well or badly as told.
 // The program walks through what a circuit does, and prints it:
 //
 //   closed     three failures in a row open it (`consecutive_failures`)
@@ -125,7 +125,7 @@ asio::awaitable<bool> walk(switchyard::circuit_guard circuit) {
   std::cout << "ten calls at once: " << probes << " went through, as the probe" << std::endl;
   const auto last = co_await pay(cards, circuit);
   print("back to normal", last);
-  co_return refused == switchyard::errc::circuit_open && probes == 1 && !last;
+  co_return refused == switchyard::errc::circuit_open&& probes == 1 && !last;
 }
 
 } // namespace
@@ -148,7 +148,8 @@ int main() {
 
   asio::io_context io;
   bool seen = false;
-  asio::co_spawn(io, walk(runtime.circuit("payments")), [&](std::exception_ptr failed, bool all) { seen = !failed && all; });
+  asio::co_spawn(io, walk(runtime.circuit("payments")),
+                 [&](std::exception_ptr failed, bool all) { seen = !failed && all; });
   io.run();
   return seen ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 // 2_fallback: a request that one provider fails and another answers, without any network.
 //
-// A provider is an interface with one asynchronous function, `start`; those of a configuration are called over HTTP, and a
-// program may bring its own. This one brings two: `hosted`, which answers 503, and `local`, which works. The route "chat"
-// goes to the first and falls back on the second. The program submits three requests and prints, for each, who
-// served it, how many calls that took, and what failed on the way:
+// A provider is an interface with one asynchronous function, `start`; those of a configuration are called over HTTP,
+// and a program may bring its own. This one brings two: `hosted`, which answers 503, and `local`, which works. The
+// route "chat" goes to the first and falls back on the second. The program submits three requests and prints, for each,
+// who served it, how many calls that took, and what failed on the way:
 //
 //   1 and 2  `hosted` fails, `local` answers: two attempts, one fallback
 //   3        the circuit of `hosted` has opened: it is not called any more, `local` answers at once
@@ -52,7 +52,8 @@ public:
       result.status = status_;
       result.headers.add("Content-Type", "application/json");
       result.body = body_;
-      if (status_ != 200) // what it means is for the provider to say; see switchyard/openai/body.hpp for the usual rules
+      if (status_ !=
+          200) // what it means is for the provider to say; see switchyard/openai/body.hpp for the usual rules
         result.failure = switchyard::failure_class::server_error;
       listener->on_attempt_done(std::move(result));
     });
@@ -95,8 +96,8 @@ void print(const switchyard::submit_result& result) {
   const auto& error = result.error();
   std::cout << "failed: " << to_string(error.code) << ": " << error.message << '\n';
   for (const auto& step : error.trail)
-    std::cout << "  " << step.route << " -> " << step.provider << "/" << step.model << ": " << to_string(step.what) << ", "
-              << step.message << '\n';
+    std::cout << "  " << step.route << " -> " << step.provider << "/" << step.model << ": " << to_string(step.what)
+              << ", " << step.message << '\n';
   if (error.retry_after)
     std::cout << "  try again in " << switchyard::ceil_ms(*error.retry_after) << " ms\n";
 }
@@ -132,7 +133,8 @@ int main() {
   std::cout << "without fallback: ";
   const auto refused = runtime.async_submit(request, boost::asio::use_future).get();
   print(refused);
-  as_expected = as_expected && hosted->calls() == 2 && !refused && refused.error().code == switchyard::errc::circuit_open;
+  as_expected =
+      as_expected && hosted->calls() == 2 && !refused && refused.error().code == switchyard::errc::circuit_open;
 
   runtime.stop(1s);
   pool.join();

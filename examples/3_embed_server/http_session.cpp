@@ -28,7 +28,9 @@ asio::awaitable<void> serve(asio::ip::tcp::socket socket, answer_function ask) {
     http::request_parser<http::string_body> parser;
     parser.body_limit(max_body);
     stream.expires_after(30s);
-    if (const auto [failed, bytes] = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)); failed)
+    if (const auto [failed, bytes] =
+            co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+        failed)
       co_return;
     auto request = parser.release();
     answer made{404, R"({"error":"POST /ask"})"};
@@ -36,7 +38,8 @@ asio::awaitable<void> serve(asio::ip::tcp::socket socket, answer_function ask) {
       stream.expires_never(); // the request's own deadline rules
       made = co_await ask(std::move(request.body()));
     }
-    http::response<http::string_body> response{static_cast<http::status>(made.status), request.version(), std::move(made.body)};
+    http::response<http::string_body> response{static_cast<http::status>(made.status), request.version(),
+                                               std::move(made.body)};
     response.set(http::field::content_type, "application/json");
     response.keep_alive(request.keep_alive());
     response.prepare_payload();

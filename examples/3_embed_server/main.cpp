@@ -2,18 +2,18 @@
 //
 //   embed_server [--once] [PORT] [BASE_URL MODEL]...
 //
-// A small server on Boost.Beast and coroutines. `POST /ask` takes a question as plain text, submits it to the runtime and
-// answers with what the first provider that can says:
+// A small server on Boost.Beast and coroutines. `POST /ask` takes a question as plain text, submits it to the runtime
+// and answers with what the first provider that can says:
 //
 //   $ embed_server 8000 http://localhost:11434/v1 llama3 https://api.example.com/v1 some-model
 //   $ curl -d 'How are you?' localhost:8000/ask
 //
-// Each BASE_URL MODEL is an OpenAI-compatible provider, the later ones are fallbacks of the first; the key for all of them,
-// if one is needed, is taken from the variable API_KEY. Without any, two providers inside this process answer.
+// Each BASE_URL MODEL is an OpenAI-compatible provider, the later ones are fallbacks of the first; the key for all of
+// them, if one is needed, is taken from the variable API_KEY. Without any, two providers inside this process answer.
 // With --once the server asks itself one question, prints the answer and ends: status 0 when there was one.
 //
-// What to see here: the request is awaited in the session's coroutine like any other operation; its error becomes the HTTP
-// answer; the runtime has threads of its own, and results come back to the coroutine's executor.
+// What to see here: the request is awaited in the session's coroutine like any other operation; its error becomes the
+// HTTP answer; the runtime has threads of its own, and results come back to the coroutine's executor.
 
 #include "fake_provider.hpp"
 #include "http_session.hpp"
@@ -109,15 +109,17 @@ asio::awaitable<answer> ask(switchyard::runtime& runtime, std::string question) 
   if (result)
     co_return answer{200, result->body};
   const auto& error = result.error();
-  co_return answer{switchyard::http_status(error.code),
-                   boost::json::serialize(boost::json::object{{"error", to_string(error.code)}, {"message", error.message}})};
+  co_return answer{
+      switchyard::http_status(error.code),
+      boost::json::serialize(boost::json::object{{"error", to_string(error.code)}, {"message", error.message}})};
 }
 
 asio::awaitable<void> accept(tcp::acceptor& acceptor, switchyard::runtime& runtime) {
   for (;;) {
     auto socket = co_await acceptor.async_accept(asio::use_awaitable);
     asio::co_spawn(acceptor.get_executor(),
-                   serve(std::move(socket), [&](std::string body) { return ask(runtime, std::move(body)); }), asio::detached);
+                   serve(std::move(socket), [&](std::string body) { return ask(runtime, std::move(body)); }),
+                   asio::detached);
   }
 }
 

@@ -27,7 +27,8 @@ answer call(const std::string& base, std::string_view method, const std::string&
   boost::asio::io_context io;
   beast::tcp_stream stream{io};
   stream.connect(tcp::resolver{io}.resolve(authority.substr(0, colon), authority.substr(colon + 1)));
-  http::request<http::string_body> request{http::string_to_verb(beast::string_view{method.data(), method.size()}), path, 11};
+  http::request<http::string_body> request{http::string_to_verb(beast::string_view{method.data(), method.size()}), path,
+                                           11};
   request.set(http::field::host, authority);
   request.set(http::field::content_type, "application/json");
   request.set(http::field::connection, "close");
@@ -44,7 +45,8 @@ answer call(const std::string& base, std::string_view method, const std::string&
   a.body = response.body();
   for (const auto& field : response) {
     std::string name{field.name_string()};
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     a.headers[name] = std::string{field.value()};
   }
   return a;

@@ -1,5 +1,5 @@
-// switchyard-demo: a real outage, survived before your eyes. Starts two providers and the gateway, drives traffic, takes the
-// primary down and up again, and says at each step what was observed. Exit status 0 only if each step was.
+// switchyard-demo: a real outage, survived before your eyes. Starts two providers and the gateway, drives traffic,
+// takes the primary down and up again, and says at each step what was observed. Exit status 0 only if each step was.
 
 #include "stage.hpp"
 
@@ -51,12 +51,15 @@ private:
     for (int i = 1; i <= demo::threshold; ++i) {
       const auto a = s_.ask();
       answered += a.status == 200;
-      line("request " + std::to_string(i) + ": HTTP " + std::to_string(a.status) + " by " + a.header("x-switchyard-provider") + " after " +
-           a.header("x-switchyard-attempts") + " attempts; circuit " + s_.circuit_state());
+      line("request " + std::to_string(i) + ": HTTP " + std::to_string(a.status) + " by " +
+           a.header("x-switchyard-provider") + " after " + a.header("x-switchyard-attempts") + " attempts; circuit " +
+           s_.circuit_state());
     }
-    expect(answered == demo::threshold, "no client saw the outage: all " + std::to_string(demo::threshold) + " got their answer");
+    expect(answered == demo::threshold,
+           "no client saw the outage: all " + std::to_string(demo::threshold) + " got their answer");
     expect(s_.circuit_state() == "open", "the circuit opened");
-    expect(s_.requests(true) - before == demo::threshold, "after exactly " + std::to_string(demo::threshold) + " failures");
+    expect(s_.requests(true) - before == demo::threshold,
+           "after exactly " + std::to_string(demo::threshold) + " failures");
   }
 
   void resting() {
@@ -69,7 +72,8 @@ private:
 
   void probe_of_many() {
     heading("The cooldown ends, the primary is still down");
-    expect(stage::eventually([&] { return s_.circuit_state() == "half_open"; }), "the circuit is half-open, with no traffic needed");
+    expect(stage::eventually([&] { return s_.circuit_state() == "half_open"; }),
+           "the circuit is half-open, with no traffic needed");
     const auto before = s_.requests(true);
     const auto answers = s_.ask_at_once(50);
     const auto good = std::count_if(answers.begin(), answers.end(), [](const answer& a) { return a.status == 200; });
@@ -99,7 +103,8 @@ private:
     const auto calls = s_.requests(true) - before;
     expect(calls == 1, std::to_string(calls) + " call upstream");
     expect(bodies.size() == 1 && answers.front().status == 200, "100 equal answers");
-    expect(s_.ask({{"Idempotency-Key", "order-17"}}).header("idempotency-replayed") == "true", "submitted once more: replayed from the store");
+    expect(s_.ask({{"Idempotency-Key", "order-17"}}).header("idempotency-replayed") == "true",
+           "submitted once more: replayed from the store");
   }
 
   void table() {
@@ -112,8 +117,8 @@ private:
         const auto* found = by_status.if_contains(status);
         return found ? found->to_number<long long>() : 0ll;
       };
-      std::printf("  %-10s %9lld %9lld %9lld\n", primary ? "primary" : "backup", stats.at("requests").to_number<long long>(), count("200"),
-                  count("503"));
+      std::printf("  %-10s %9lld %9lld %9lld\n", primary ? "primary" : "backup",
+                  stats.at("requests").to_number<long long>(), count("200"), count("503"));
     }
     std::cout << '\n' << (all_seen_ ? "Every step was observed." : "NOT every step was observed.") << std::endl;
   }
@@ -144,7 +149,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Watch Switchyard survive an outage", "switchyard-demo"};
   demo::programs programs;
   app.add_option("--gateway", programs.gateway, "the switchyard-gateway program")->required()->check(CLI::ExistingFile);
-  app.add_option("--provider", programs.provider, "the switchyard-faulty-provider program")->required()->check(CLI::ExistingFile);
+  app.add_option("--provider", programs.provider, "the switchyard-faulty-provider program")
+      ->required()
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
   try {
     return tour{programs}.run() ? 0 : 1;

@@ -12,8 +12,8 @@ namespace demo {
 /// SIGKILL if it stays.
 class process {
 public:
-  /// Starts it; its messages go to `log`. Throws std::runtime_error when it cannot be started or ends before a line that begins
-  /// with "ready " came.
+  /// Starts it; its messages go to `log`. Throws std::runtime_error when it cannot be started or ends before a line
+  /// that begins with "ready " came.
   process(const std::vector<std::string>& command, const std::filesystem::path& log);
   ~process();
   process(const process&) = delete;

@@ -26,27 +26,31 @@ json::object get(const std::string& base, const std::string& path) {
 
 stage::stage(const programs& p) {
   const auto log = [this](const char* name) { return folder_.path() / (std::string{name} + ".log"); };
-  primary_ = std::make_unique<process>(std::vector<std::string>{p.provider, "--listen", "127.0.0.1:0", "--name", "primary"}, log("primary"));
-  backup_ = std::make_unique<process>(std::vector<std::string>{p.provider, "--listen", "127.0.0.1:0", "--name", "backup"}, log("backup"));
+  primary_ = std::make_unique<process>(
+      std::vector<std::string>{p.provider, "--listen", "127.0.0.1:0", "--name", "primary"}, log("primary"));
+  backup_ = std::make_unique<process>(
+      std::vector<std::string>{p.provider, "--listen", "127.0.0.1:0", "--name", "backup"}, log("backup"));
   primary_url_ = primary_->ready_value("provider");
   backup_url_ = backup_->ready_value("provider");
-  gateway_ = std::make_unique<process>(
-    std::vector<std::string>{p.gateway, "--config", write_config(), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data-dir",
-                             (folder_.path() / "data").string()},
-    log("gateway"));
+  gateway_ = std::make_unique<process>(std::vector<std::string>{p.gateway, "--config", write_config(), "--listen",
+                                                                "127.0.0.1:0", "--admin", "127.0.0.1:0", "--data-dir",
+                                                                (folder_.path() / "data").string()},
+                                       log("gateway"));
   gateway_url_ = gateway_->ready_value("gateway");
   admin_url_ = gateway_->ready_value("admin");
 }
 
 std::string stage::write_config() const {
-  const json::object circuit{{"consecutive_failures", threshold}, {"cooldown", std::to_string(cooldown.count()) + "ms"}};
+  const json::object circuit{{"consecutive_failures", threshold},
+                             {"cooldown", std::to_string(cooldown.count()) + "ms"}};
   const json::object once{{"max_attempts", 1}}; // so that the counts below are those of requests
   const json::object config{
-    {"circuits", {{"default", circuit}}},
-    {"providers", {{"primary", {{"base_url", primary_url_ + "/v1"}}}, {"backup", {{"base_url", backup_url_ + "/v1"}}}}},
-    {"routes",
-     {{"chat", {{"provider", "primary"}, {"model", "primary-model"}, {"fallback", {"chat-backup"}}, {"retry", once}}},
-      {"chat-backup", {{"provider", "backup"}, {"model", "backup-model"}, {"retry", once}}}}}};
+      {"circuits", {{"default", circuit}}},
+      {"providers",
+       {{"primary", {{"base_url", primary_url_ + "/v1"}}}, {"backup", {{"base_url", backup_url_ + "/v1"}}}}},
+      {"routes",
+       {{"chat", {{"provider", "primary"}, {"model", "primary-model"}, {"fallback", {"chat-backup"}}, {"retry", once}}},
+        {"chat-backup", {{"provider", "backup"}, {"model", "backup-model"}, {"retry", once}}}}}};
   const auto path = folder_.path() / "switchyard.json";
   std::ofstream{path} << json::serialize(config);
   return path.string();

@@ -108,7 +108,8 @@ void reply_error(http::exchange& x, std::string_view request_id, errc code, std:
   if (code == errc::unauthorized)
     headers.add("WWW-Authenticate", "Bearer");
   x.reply(status, headers,
-          error_body(request_id, to_string(code), message, retry_after, result ? trail_json(result->trail) : json::array{}));
+          error_body(request_id, to_string(code), message, retry_after,
+                     result ? trail_json(result->trail) : json::array{}));
 }
 
 void reply_result(http::exchange& x, std::string_view request_id, const request_result& r) {

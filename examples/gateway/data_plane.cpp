@@ -30,11 +30,11 @@ void reply_json(const exchange_ptr& x, int status, const json::object& o) {
 class data_plane : public std::enable_shared_from_this<data_plane> {
 public:
   data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining)
-    : engine_(std::move(engine)),
-      draining_(std::move(draining)),
-      tenants_(engine_->settings().gateway.tenants),
-      in_flight_(engine_->settings().gateway.max_in_flight),
-      started_(std::time(nullptr)) {}
+      : engine_(std::move(engine)),
+        draining_(std::move(draining)),
+        tenants_(engine_->settings().gateway.tenants),
+        in_flight_(engine_->settings().gateway.max_in_flight),
+        started_(std::time(nullptr)) {}
 
   void handle(const exchange_ptr& x) {
     const auto& r = x->request();
@@ -47,10 +47,11 @@ public:
     if (r.path == "/readyz")
       return get ? ready(x) : wrong_method(x, "GET");
     if (r.path == models || r.path.starts_with("/v1/models/"))
-      return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1)) : wrong_method(x, "GET");
+      return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1))
+                 : wrong_method(x, "GET");
     reply_error(*x, id_of(x), errc::not_found,
                 "there is nothing at " + r.path +
-                  "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
+                    "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
   }
 
 private:
@@ -75,7 +76,8 @@ private:
       return std::string{};
     auto name = tenants_.find(x->request().headers.find("Authorization").value_or(""));
     if (!name)
-      reply_error(*x, request_id, errc::unauthorized, "the tenant key is missing or unknown: send Authorization: Bearer KEY");
+      reply_error(*x, request_id, errc::unauthorized,
+                  "the tenant key is missing or unknown: send Authorization: Bearer KEY");
     return name;
   }
 
@@ -94,7 +96,8 @@ private:
       all.push_back(describe(name));
     }
     if (!wanted.empty())
-      return reply_error(*x, id, errc::unknown_route, "there is no active route " + wanted + "; GET /v1/models lists them");
+      return reply_error(*x, id, errc::unknown_route,
+                         "there is no active route " + wanted + "; GET /v1/models lists them");
     reply_json(x, 200, {{"object", "list"}, {"data", std::move(all)}});
   }
 
@@ -142,7 +145,8 @@ private:
       reply_result(*x, id, *result);
     });
     if (!handle)
-      return reply_error(*x, id, errc::unknown_route, "there is no active route " + route + "; GET /v1/models lists them");
+      return reply_error(*x, id, errc::unknown_route,
+                         "there is no active route " + route + "; GET /v1/models lists them");
     x->on_gone([handle] { handle->cancel(); });
   }
 

@@ -85,7 +85,7 @@ std::optional<config> load(const command_line& line) {
 class program {
 public:
   program(std::shared_ptr<core> engine, boost::asio::io_context& main, boost::asio::signal_set& signals)
-    : engine_(std::move(engine)), signals_(signals), hangup_(main, SIGHUP), timer_(main) {}
+      : engine_(std::move(engine)), signals_(signals), hangup_(main, SIGHUP), timer_(main) {}
 
   bool listen() {
     const auto& c = engine_->settings();
@@ -97,8 +97,12 @@ public:
     http::server_options admin;
     admin.listen = c.admin.listen;
     return start(admin, admin::make_handler(engine_), admin::format_refusal, admin_) &&
-           start(data, gateway::make_data_plane(engine_, draining_),
-                 [engine = engine_](const http::refusal& r) { return gateway::format_refusal(r, engine->new_request_id()); }, data_);
+           start(
+               data, gateway::make_data_plane(engine_, draining_),
+               [engine = engine_](const http::refusal& r) {
+                 return gateway::format_refusal(r, engine->new_request_id());
+               },
+               data_);
   }
 
   void run(boost::asio::io_context& main) {
@@ -188,7 +192,8 @@ int run(const command_line& line) {
   core_options options;
   options.log = log_line;
   boost::asio::io_context main;
-  boost::asio::signal_set signals{main, SIGINT, SIGTERM}; // from here on one ends the program in order, also while it starts
+  boost::asio::signal_set signals{main, SIGINT,
+                                  SIGTERM}; // from here on one ends the program in order, also while it starts
   auto started = core::start(*std::move(settings), std::move(options));
   if (!started) {
     spdlog::error("{}", started.error().message);

@@ -12,10 +12,22 @@ namespace {
 
 constexpr std::string_view own_prefix = "X-Switchyard-";
 
-constexpr std::array<std::string_view, 16> not_forwarded{
-  "Connection", "Keep-Alive",     "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "TE",
-  "Trailer",    "Transfer-Encoding", "Upgrade",       "Authorization",      "Cookie",              "Idempotency-Key",
-  "Host",       "Content-Length", "Accept-Encoding",  "Expect"};
+constexpr std::array<std::string_view, 16> not_forwarded{"Connection",
+                                                         "Keep-Alive",
+                                                         "Proxy-Connection",
+                                                         "Proxy-Authenticate",
+                                                         "Proxy-Authorization",
+                                                         "TE",
+                                                         "Trailer",
+                                                         "Transfer-Encoding",
+                                                         "Upgrade",
+                                                         "Authorization",
+                                                         "Cookie",
+                                                         "Idempotency-Key",
+                                                         "Host",
+                                                         "Content-Length",
+                                                         "Accept-Encoding",
+                                                         "Expect"};
 
 bool is_own(std::string_view name) {
   return name.size() >= own_prefix.size() && same_field_name(name.substr(0, own_prefix.size()), own_prefix);
@@ -27,7 +39,8 @@ bool named_in(std::string_view connection, std::string_view name) {
     const auto comma = connection.find(',');
     auto token = connection.substr(0, comma);
     const auto first = token.find_first_not_of(" \t");
-    token = first == std::string_view::npos ? std::string_view{} : token.substr(first, token.find_last_not_of(" \t") - first + 1);
+    token = first == std::string_view::npos ? std::string_view{}
+                                            : token.substr(first, token.find_last_not_of(" \t") - first + 1);
     if (same_field_name(token, name))
       return true;
     if (comma == std::string_view::npos)
@@ -44,13 +57,15 @@ int occurrences(const header_list& headers, std::string_view name) {
   return count;
 }
 
-boost::system::result<std::optional<duration>, std::string> read_duration(const header_list& headers, std::string_view name) {
+boost::system::result<std::optional<duration>, std::string> read_duration(const header_list& headers,
+                                                                          std::string_view name) {
   const auto text = headers.find(name);
   if (!text)
     return std::optional<duration>{};
   const auto parsed = parse_duration(*text);
   if (!parsed || *parsed <= duration::zero())
-    return std::string{name} + ": " + std::string{*text} + " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m";
+    return std::string{name} + ": " + std::string{*text} +
+           " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m";
   return parsed;
 }
 
@@ -59,7 +74,8 @@ boost::system::result<std::optional<duration>, std::string> read_duration(const 
 boost::system::result<request_options, std::string> read_options(const header_list& headers) {
   using result = boost::system::result<request_options, std::string>;
   const auto refused = [](const std::string& why) { return result{boost::system::in_place_error, why}; };
-  for (const auto* name : {"Idempotency-Key", "X-Switchyard-Idempotency-TTL", "X-Switchyard-Timeout", "X-Switchyard-Fallback"})
+  for (const auto* name :
+       {"Idempotency-Key", "X-Switchyard-Idempotency-TTL", "X-Switchyard-Timeout", "X-Switchyard-Fallback"})
     if (occurrences(headers, name) > 1)
       return refused(std::string{name} + " is given more than once: give it once");
   request_options o;
@@ -89,7 +105,8 @@ std::optional<std::string_view> usable_request_id(const header_list& headers) no
   if (!id || id->empty() || id->size() > 128)
     return std::nullopt;
   const bool good = std::all_of(id->begin(), id->end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   });
   return good ? id : std::nullopt;
 }

@@ -140,7 +140,12 @@ TEST_CASE("async_guard takes futures, coroutines and deferred operations") {
   };
   auto first = guard.async_guard(wait, asio::use_future);
   auto second = asio::co_spawn(
-      io, [&]() -> asio::awaitable<int> { co_await guard.async_guard(wait, asio::use_awaitable); co_return 2; }, asio::use_future);
+      io,
+      [&]() -> asio::awaitable<int> {
+        co_await guard.async_guard(wait, asio::use_awaitable);
+        co_return 2;
+      },
+      asio::use_future);
   auto third = guard.async_guard(wait, asio::deferred)(asio::use_future);
   io.run();
   CHECK_NOTHROW(first.get());
@@ -150,7 +155,12 @@ TEST_CASE("async_guard takes futures, coroutines and deferred operations") {
   // A coroutine as the operation: what it throws is its failure.
   const auto failing = [&](auto token) {
     return asio::co_spawn(
-        io, []() -> asio::awaitable<int> { throw boost::system::system_error{asio::error::eof}; co_return 1; }, std::move(token));
+        io,
+        []() -> asio::awaitable<int> {
+          throw boost::system::system_error{asio::error::eof};
+          co_return 1;
+        },
+        std::move(token));
   };
   auto failed = guard.async_guard(failing, asio::use_future);
   io.restart();

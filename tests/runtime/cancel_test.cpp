@@ -22,9 +22,10 @@ struct cancellable {
   std::optional<submit_result> result;
 
   void submit(runtime& r, request what) {
-    r.async_submit(std::move(what), asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, [this](submit_result got) {
-                                                                   result.emplace(std::move(got));
-                                                                 })));
+    r.async_submit(std::move(what),
+                   asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, [this](submit_result got) {
+                                                  result.emplace(std::move(got));
+                                                })));
   }
 };
 

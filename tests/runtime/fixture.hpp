@@ -24,7 +24,8 @@
 template <>
 struct Catch::StringMaker<switchyard::submit_result> {
   static std::string convert(const switchyard::submit_result& r) {
-    return r ? "response " + std::to_string(r->status) : std::string{to_string(r.error().code)} + ": " + r.error().message;
+    return r ? "response " + std::to_string(r->status)
+             : std::string{to_string(r.error().code)} + ": " + r.error().message;
   }
 };
 template <>

@@ -15,8 +15,9 @@ class http_provider {
 public:
   explicit http_provider(http::handler handler) {
     threads_.start();
-    auto listening = http::listen(threads_, {}, std::move(handler),
-                                  [](const http::refusal&) { return std::pair{header_list{}, std::string{}}; });
+    auto listening = http::listen(threads_, {}, std::move(handler), [](const http::refusal&) {
+      return std::pair{header_list{}, std::string{}};
+    });
     if (!listening)
       throw std::runtime_error(listening.error());
     server_ = *std::move(listening);

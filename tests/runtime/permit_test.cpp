@@ -158,7 +158,8 @@ TEST_CASE("a call whose duration is known is in the metrics") {
   auto runtime = guards_only(opens_after(3));
   auto guard = runtime.circuit("payments");
   CHECK(guard.try_acquire()->success(5ms));
-  CHECK(runtime.metrics_text().find("switchyard_call_duration_seconds_count{outcome=\"success\"} 1") != std::string::npos);
+  CHECK(runtime.metrics_text().find("switchyard_call_duration_seconds_count{outcome=\"success\"} 1") !=
+        std::string::npos);
 }
 
 TEST_CASE("circuits of one id are one circuit, and an unknown profile is a programming error") {

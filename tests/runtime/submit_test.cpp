@@ -70,7 +70,8 @@ TEST_CASE("the handler runs on its executor, which has work until then") {
   auto runtime = start(one_route(), with_provider(provider));
   asio::io_context io;
   std::thread::id ran_on;
-  runtime.async_submit(chat_request(), asio::bind_executor(io, [&](submit_result) { ran_on = std::this_thread::get_id(); }));
+  runtime.async_submit(chat_request(),
+                       asio::bind_executor(io, [&](submit_result) { ran_on = std::this_thread::get_id(); }));
   std::thread answering{[&] { provider->answer(0, answer_of(200)); }};
   io.run(); // returns when there is no more work
   answering.join();

@@ -14,8 +14,9 @@ namespace switchyard::test {
 class rendezvous {
 public:
   /// `each_time` is called by the last to arrive, before anybody goes on.
-  explicit rendezvous(std::size_t count, std::function<void()> each_time = [] {})
-    : count_(count), missing_(count), each_time_(std::move(each_time)) {}
+  explicit rendezvous(
+      std::size_t count, std::function<void()> each_time = [] {})
+      : count_(count), missing_(count), each_time_(std::move(each_time)) {}
 
   void arrive_and_wait() {
     std::unique_lock lock{mutex_};

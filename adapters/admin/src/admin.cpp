@@ -52,14 +52,13 @@ bool is_token(std::string_view given, std::string_view expected) {
 // Answers on the exchange's thread what another thread found out.
 template <class F>
 auto on_thread_of(const exchange_ptr& x, F f) {
-  return [x, f](auto found) {
-    boost::asio::post(x->context(), [x, f, found = std::move(found)] { f(x, found); });
-  };
+  return [x, f](auto found) { boost::asio::post(x->context(), [x, f, found = std::move(found)] { f(x, found); }); };
 }
 
 class api {
 public:
-  explicit api(std::shared_ptr<core> engine) : engine_(std::move(engine)), events_(std::make_shared<event_streams>(engine_)) {}
+  explicit api(std::shared_ptr<core> engine)
+      : engine_(std::move(engine)), events_(std::make_shared<event_streams>(engine_)) {}
 
   void handle(const exchange_ptr& x) const {
     const auto& r = x->request();
@@ -90,12 +89,12 @@ private:
 
   static const std::map<std::string, reader, std::less<>>& readers() {
     static const std::map<std::string, reader, std::less<>> all{
-      {"/", &api::index},
-      {"/metrics", &api::metrics},
-      {"/admin/health", &api::health},
-      {"/admin/telemetry", &api::telemetry},
-      {"/admin/config", &api::configuration},
-      {"/admin/events", &api::events},
+        {"/", &api::index},
+        {"/metrics", &api::metrics},
+        {"/admin/health", &api::health},
+        {"/admin/telemetry", &api::telemetry},
+        {"/admin/config", &api::configuration},
+        {"/admin/events", &api::events},
     };
     return all;
   }
@@ -141,19 +140,23 @@ private:
   }
 
   void circuits(const exchange_ptr& x) const {
-    engine_->list_circuits(on_thread_of(x, [engine = engine_](const exchange_ptr& to, const std::vector<circuit_description>& all) {
-      json::array rows;
-      for (const auto& d : all)
-        rows.push_back(to_json(d, *engine));
-      reply_json(to, 200, {{"circuits", std::move(rows)}});
-    }));
+    engine_->list_circuits(
+        on_thread_of(x, [engine = engine_](const exchange_ptr& to, const std::vector<circuit_description>& all) {
+          json::array rows;
+          for (const auto& d : all)
+            rows.push_back(to_json(d, *engine));
+          reply_json(to, 200, {{"circuits", std::move(rows)}});
+        }));
   }
 
   void reset_all(const exchange_ptr& x) const {
     const auto change = parse_circuit_change(x->request().body);
     if (!change || change->mode)
-      return refuse(x, errc::invalid_request, change ? R"(for all circuits only {"reset":true} is accepted)" : change.error());
-    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, bool) { reply_json(to, 200, {{"ok", true}}); }));
+      return refuse(x, errc::invalid_request,
+                    change ? R"(for all circuits only {"reset":true} is accepted)" : change.error());
+    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, bool) {
+      reply_json(to, 200, {{"ok", true}});
+    }));
   }
 
   void change_one(const exchange_ptr& x, const std::string& encoded_id) const {
@@ -173,9 +176,10 @@ private:
 
   void health(const exchange_ptr& x) const {
     engine_->list_circuits([x, engine = engine_](std::vector<circuit_description> circuits) {
-      engine->describe_health(on_thread_of(x, [engine, circuits](const exchange_ptr& to, const std::vector<provider_health>& found) {
-        reply_json(to, 200, health_json(*engine, circuits, found));
-      }));
+      engine->describe_health(
+          on_thread_of(x, [engine, circuits](const exchange_ptr& to, const std::vector<provider_health>& found) {
+            reply_json(to, 200, health_json(*engine, circuits, found));
+          }));
     });
   }
 
@@ -185,7 +189,8 @@ private:
     json::array rows;
     for (const auto& [name, ignored] : settings.providers) {
       // A provider that nobody called has no figures: null, not 0 [H8].
-      const auto known = std::find_if(found.begin(), found.end(), [&, &n = name](const auto& h) { return h.provider == n; });
+      const auto known =
+          std::find_if(found.begin(), found.end(), [&, &n = name](const auto& h) { return h.provider == n; });
       auto row = to_json(known == found.end() ? provider_health{name, {}} : *known);
       row["circuit"] = worst_state(circuits, name);
       rows.push_back(std::move(row));
@@ -198,7 +203,8 @@ private:
 
   // Of a provider with several circuits the state that matters most: open before half_open before closed.
   static json::value worst_state(const std::vector<circuit_description>& circuits, const std::string& provider) {
-    static constexpr std::array<circuit_state, 3> by_weight{circuit_state::open, circuit_state::half_open, circuit_state::closed};
+    static constexpr std::array<circuit_state, 3> by_weight{circuit_state::open, circuit_state::half_open,
+                                                            circuit_state::closed};
     for (const auto state : by_weight)
       for (const auto& d : circuits)
         if (d.id.provider == provider && d.figures.state == state)

@@ -25,7 +25,7 @@ constexpr int waiting_limit = 1024; ///< events on their way to a stream's threa
 class event_stream : public std::enable_shared_from_this<event_stream> {
 public:
   event_stream(std::shared_ptr<http::exchange> x, std::weak_ptr<event_streams> owner)
-    : exchange_(std::move(x)), timer_(exchange_->context()), owner_(std::move(owner)) {}
+      : exchange_(std::move(x)), timer_(exchange_->context()), owner_(std::move(owner)) {}
 
   /// On the stream's thread.
   void begin() {
@@ -108,8 +108,8 @@ void event_streams::on_event(const event& e) noexcept {
   const auto [name, data] = to_json(e);
   if (name.empty())
     return;
-  const auto text = std::make_shared<const std::string>("event: " + std::string{name} + "\ndata: " + boost::json::serialize(data) +
-                                                        "\n\n");
+  const auto text = std::make_shared<const std::string>("event: " + std::string{name} +
+                                                        "\ndata: " + boost::json::serialize(data) + "\n\n");
   std::lock_guard lock{mutex_};
   for (const auto& s : streams_)
     s->push(text);

@@ -97,7 +97,10 @@ json::object row_json(const request_row& r) {
 
 template <class E>
 json::object circuit_part(const E& e) {
-  return {{"circuit", e.circuit}, {"provider", e.provider}, {"model", text_or_null(e.model)}, {"region", text_or_null(e.region)}};
+  return {{"circuit", e.circuit},
+          {"provider", e.provider},
+          {"model", text_or_null(e.model)},
+          {"region", text_or_null(e.region)}};
 }
 
 using named = std::pair<std::string_view, json::object>;
@@ -146,7 +149,11 @@ named show(const request_event& e) {
 
 named show(const fallback_event& e) {
   return {"fallback",
-          {{"request_id", e.request_id}, {"from", e.from}, {"to", e.to}, {"class", to_string(e.why)}, {"time", to_rfc3339(e.time)}}};
+          {{"request_id", e.request_id},
+           {"from", e.from},
+           {"to", e.to},
+           {"class", to_string(e.why)},
+           {"time", to_rfc3339(e.time)}}};
 }
 
 named show(const reload_event& e) {
@@ -198,7 +205,8 @@ std::optional<wall_time> parse_time(std::string_view text) {
     return t;
   int hours = 0, minutes = 0, read = 0;
   const char sign = *rest;
-  if ((sign != '+' && sign != '-') || std::sscanf(rest + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 || rest[1 + read] != '\0')
+  if ((sign != '+' && sign != '-') || std::sscanf(rest + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 ||
+      rest[1 + read] != '\0')
     return std::nullopt;
   if (hours > 23 || minutes > 59)
     return std::nullopt;

@@ -17,7 +17,8 @@ namespace json = boost::json;
 constexpr std::size_t largest_limit = 10'000;
 
 std::string not_a_time(std::string_view key, std::string_view value) {
-  return std::string{key} + "=" + std::string{value} + " is no time: give RFC 3339 (2026-01-31T12:00:00Z) or Unix milliseconds";
+  return std::string{key} + "=" + std::string{value} +
+         " is no time: give RFC 3339 (2026-01-31T12:00:00Z) or Unix milliseconds";
 }
 
 } // namespace

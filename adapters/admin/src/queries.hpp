@@ -1,7 +1,7 @@
 #pragma once
 
-#include "switchyard/actors/stores.hpp"
 #include "switchyard/actors/messages.hpp"
+#include "switchyard/actors/stores.hpp"
 
 #include <boost/system/result.hpp>
 

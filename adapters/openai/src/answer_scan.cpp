@@ -287,7 +287,8 @@ private:
   }
 
   void found_count(std::uint64_t n) noexcept {
-    constexpr std::uint64_t most_tokens = 1'000'000'000'000; // what is more is no count of tokens, and would spoil every sum
+    constexpr std::uint64_t most_tokens =
+        1'000'000'000'000; // what is more is no count of tokens, and would spoil every sum
     if (n > most_tokens)
       return;
     switch (here()) {

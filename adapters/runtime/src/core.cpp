@@ -93,20 +93,21 @@ boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, 
 }
 
 core_impl::core_impl(config c, core_options options)
-  : config_(std::move(c)),
-    options_(std::move(options)),
-    io_(options_.io_threads ? options_.io_threads : processors()),
-    shared_(std::make_shared<services>()),
-    id_prefix_(hex(random_seed(), 12)),
-    random_state_(random_seed()),
-    running_(io_.size()) {
+    : config_(std::move(c)),
+      options_(std::move(options)),
+      io_(options_.io_threads ? options_.io_threads : processors()),
+      shared_(std::make_shared<services>()),
+      id_prefix_(hex(random_seed(), 12)),
+      random_state_(random_seed()),
+      running_(io_.size()) {
   shared_->events = hub_.get();
   shared_->log = options_.log;
   shared_->wall_clock = [] { return wall_time{std::chrono::system_clock::now()}; };
   shared_->random = [this] { return mix(random_state_.fetch_add(0x9e3779b97f4a7c15ull, std::memory_order_relaxed)); };
   // Waking an idle worker costs a tenth under `sharing` of what it does under work stealing.
   actor_config_.set("scheduler.policy", caf::atom("sharing"));
-  actor_config_.set("scheduler.max-threads", options_.actor_threads ? options_.actor_threads : std::max<std::size_t>(2, processors()));
+  actor_config_.set("scheduler.max-threads",
+                    options_.actor_threads ? options_.actor_threads : std::max<std::size_t>(2, processors()));
 }
 
 core_impl::~core_impl() {
@@ -221,8 +222,10 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
   // The directory starts the breakers; from its first answer on every circuit has one.
   caf::scoped_actor self{*system_};
   self->request(directory_, seconds{10}, switchyard::list_circuits{})
-    .receive([](const std::vector<circuit_description>&) {},
-             [this](const caf::error& e) { shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e)); });
+      .receive([](const std::vector<circuit_description>&) {},
+               [this](const caf::error& e) {
+                 shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e));
+               });
 }
 
 // ---- requests -------------------------------------------------------------------------------------------------
@@ -300,7 +303,9 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
   if (thread == io_.current_index())
     begin(request, thread, std::move(spec));
   else
-    boost::asio::post(io_.at(thread), [this, request, thread, spec = std::move(spec)]() mutable { begin(request, thread, std::move(spec)); });
+    boost::asio::post(io_.at(thread), [this, request, thread, spec = std::move(spec)]() mutable {
+      begin(request, thread, std::move(spec));
+    });
   return request;
 }
 

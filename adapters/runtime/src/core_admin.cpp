@@ -23,33 +23,39 @@ void ask(caf::actor_system& system, const Target& target, Message message, std::
   const visiting_thread visit;
   system.spawn([=](caf::event_based_actor* self) {
     self->request(target, answer_limit, message)
-      .then([=](Answer answer) { on_answer(std::move(answer)); }, [=](const caf::error&) { on_failure(); });
+        .then([=](Answer answer) { on_answer(std::move(answer)); }, [=](const caf::error&) { on_failure(); });
   });
 }
 
 } // namespace
 
 void core_impl::list_circuits(std::function<void(std::vector<circuit_description>)> on_done) {
-  ask<std::vector<circuit_description>>(*system_, directory_, switchyard::list_circuits{}, on_done, [on_done] { on_done({}); });
+  ask<std::vector<circuit_description>>(*system_, directory_, switchyard::list_circuits{}, on_done,
+                                        [on_done] { on_done({}); });
 }
 
 void core_impl::change_circuit(switchyard::change_circuit change, std::function<void(bool)> on_done) {
-  ask<done>(*system_, directory_, std::move(change), [on_done](done d) { on_done(d.ok); }, [on_done] { on_done(false); });
+  ask<done>(
+      *system_, directory_, std::move(change), [on_done](done d) { on_done(d.ok); }, [on_done] { on_done(false); });
 }
 
 void core_impl::describe_health(std::function<void(std::vector<provider_health>)> on_done) {
-  ask<std::vector<provider_health>>(*system_, health_, switchyard::describe_health{}, on_done, [on_done] { on_done({}); });
+  ask<std::vector<provider_health>>(*system_, health_, switchyard::describe_health{}, on_done,
+                                    [on_done] { on_done({}); });
 }
 
 void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
   // What was answered is to be found: the writer first writes what waits in its queue.
   ask<done>(
-    *system_, writer_, flush_telemetry{},
-    [this, query, on_done](done) {
-      ask<telemetry_answer>(*system_, reader_, switchyard::query_telemetry{query}, on_done,
-                            [on_done] { on_done({nullptr, "the telemetry log does not answer"}); });
-    },
-    [on_done] { on_done({nullptr, "the telemetry log does not answer"}); });
+      *system_, writer_, flush_telemetry{},
+      [this, query, on_done](done) {
+        ask<telemetry_answer>(*system_, reader_, switchyard::query_telemetry{query}, on_done, [on_done] {
+          on_done({nullptr, "the telemetry log does not answer"});
+        });
+      },
+      [on_done] {
+        on_done({nullptr, "the telemetry log does not answer"});
+      });
 }
 
 wall_time core_impl::to_wall(time_point t) const {
@@ -72,7 +78,7 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
     const visiting_thread visit;
     caf::scoped_actor self{*system_};
     self->request(directory_, answer_limit, switchyard::list_circuits{})
-      .receive([](const std::vector<circuit_description>&) {}, [](const caf::error&) {});
+        .receive([](const std::vector<circuit_description>&) {}, [](const caf::error&) {});
   }
   auto access = std::make_shared<circuit_access>();
   access->keep_alive = handle;
@@ -90,8 +96,9 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
     const auto breaker = handle->breaker();
     if (!breaker || !system_)
       return on_answer(std::nullopt);
-    switchyard::ask<admission_verdict>(*system_, breaker, probe_request{}, [on_answer](admission_verdict v) { on_answer(v); },
-                                       [on_answer] { on_answer(std::nullopt); });
+    switchyard::ask<admission_verdict>(
+        *system_, breaker, probe_request{}, [on_answer](admission_verdict v) { on_answer(v); },
+        [on_answer] { on_answer(std::nullopt); });
   };
   return access;
 }

@@ -67,8 +67,8 @@ bool permit::cancel() noexcept {
 }
 
 void throw_exception_from_error(const circuit_refusal& refusal, const boost::source_location& where) {
-  boost::throw_with_location(boost::system::system_error{make_error_code(refusal.code), "circuit " + std::string{refusal.circuit}},
-                             where);
+  boost::throw_with_location(
+      boost::system::system_error{make_error_code(refusal.code), "circuit " + std::string{refusal.circuit}}, where);
 }
 
 // ---- circuit_guard -----------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ time_point steady_now() noexcept {
   return std::chrono::steady_clock::now();
 }
 
-// An admission without a clock: later than all but an unlimited validity, so the cell never relies on a time that has not
-// come. What it cannot answer for this is asked again with the real time.
+// An admission without a clock: later than all but an unlimited validity, so the cell never relies on a time that has
+// not come. What it cannot answer for this is asked again with the real time.
 constexpr time_point latest = time_point::max() - duration{1};
 
 std::optional<duration> slow_limit_of(const circuit_settings& s) {
@@ -60,7 +60,10 @@ private:
 } // namespace
 
 guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const core::circuit_access> access)
-    : owner_(owner), access_(std::move(access)), cell_(*access_->cell), slow_after_(slow_limit_of(*access_->settings)) {}
+    : owner_(owner),
+      access_(std::move(access)),
+      cell_(*access_->cell),
+      slow_after_(slow_limit_of(*access_->settings)) {}
 
 // ---- admission -------------------------------------------------------------------------------------------------
 
@@ -99,7 +102,8 @@ void guarded_circuit::ask(std::function<void(acquisition)> on_answer) {
   gate::pass pass{owner_.gate()};
   if (!pass)
     return on_answer(unavailable());
-  access_->ask([this, on_answer = std::move(on_answer)](std::optional<admission_verdict> v) { on_answer(answer_for(v)); });
+  access_->ask(
+      [this, on_answer = std::move(on_answer)](std::optional<admission_verdict> v) { on_answer(answer_for(v)); });
 }
 
 acquisition guarded_circuit::ask_and_wait() noexcept {
@@ -133,8 +137,8 @@ circuit_refusal guarded_circuit::unavailable() noexcept {
 
 // ---- reports ---------------------------------------------------------------------------------------------------
 
-// The clock is read only where the time decides something: for a failure, a probe, and what is timed. Plain successes are
-// dated by the breaker.
+// The clock is read only where the time decides something: for a failure, a probe, and what is timed. Plain successes
+// are dated by the breaker.
 void guarded_circuit::report(permit& p, outcome what, std::optional<duration> took,
                              std::optional<duration> retry_after) noexcept {
   if (what == outcome::success && !took && !p.timed_ && p.probe_ == 0 && p.amends_ == 0) {

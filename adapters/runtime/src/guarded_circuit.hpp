@@ -63,7 +63,8 @@ private:
   const std::optional<duration> slow_after_; ///< absent without a slow-call rule
   std::atomic<std::uint64_t> refused_reports_{0};
 
-  // Calls in flight that may hang, in the order in which they began; as all have the same limit, the first is due first.
+  // Calls in flight that may hang, in the order in which they began; as all have the same limit, the first is due
+  // first.
   std::mutex watch_mutex_;
   watch_list watched_;
   bool armed_ = false;

@@ -12,13 +12,14 @@ namespace switchyard {
 
 inline_request::inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment,
                                result_callback on_done)
-  : io_(io), timer_(io), environment_(std::move(environment)), on_done_(std::move(on_done)) {}
+    : io_(io), timer_(io), environment_(std::move(environment)), on_done_(std::move(on_done)) {}
 
 void inline_request::start(request_spec spec) {
   // The runner may end on an actor's thread; the result always comes back to this one.
   auto on_done = [self = shared_from_this()](std::shared_ptr<const request_result> result) {
     if (self->feeding_)
-      self->result_ = std::move(result); // handed out once the runner is at rest: the caller may cancel, or submit again
+      self->result_ =
+          std::move(result); // handed out once the runner is at rest: the caller may cancel, or submit again
     else
       boost::asio::post(self->io_, [self, result = std::move(result)]() mutable { self->finished(std::move(result)); });
   };

@@ -1,8 +1,8 @@
 #pragma once
 
-// A request on its way through an I/O thread. As long as nobody has to be asked the flow runs right here, without a message;
-// when it must wait for another actor, a request actor takes the runner over and this object only passes on the
-// caller's leaving.
+// A request on its way through an I/O thread. As long as nobody has to be asked the flow runs right here, without a
+// message; when it must wait for another actor, a request actor takes the runner over and this object only passes on
+// the caller's leaving.
 
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request.hpp"
@@ -21,12 +21,14 @@ namespace switchyard {
 
 using result_callback = std::function<void(std::shared_ptr<const request_result>)>;
 
-class inline_request final : public request_handle,
-                             public attempt_listener,
-                             public std::enable_shared_from_this<inline_request>,
-                             public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class inline_request final
+    : public request_handle,
+      public attempt_listener,
+      public std::enable_shared_from_this<inline_request>,
+      public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
-  inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment, result_callback on_done);
+  inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment,
+                 result_callback on_done);
 
   /// On the I/O thread: begins.
   void start(request_spec spec);
@@ -53,9 +55,9 @@ private:
   std::optional<time_point> armed_;
   std::shared_ptr<const request_environment> environment_;
   result_callback on_done_;
-  std::unique_ptr<request_runner> runner_; ///< null once an actor has taken over, or done
-  request_actor actor_;                    ///< who has taken over
-  bool feeding_ = false;                   ///< the runner is at work, on this thread
+  std::unique_ptr<request_runner> runner_;       ///< null once an actor has taken over, or done
+  request_actor actor_;                          ///< who has taken over
+  bool feeding_ = false;                         ///< the runner is at work, on this thread
   std::shared_ptr<const request_result> result_; ///< came while feeding
 };
 

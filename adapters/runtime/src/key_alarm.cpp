@@ -17,8 +17,8 @@ void key_alarm::on_event(const event& e) noexcept {
     last->second = now;
   }
   shared_->log(log_level::error, "provider " + attempt->row.provider + " refuses its key: HTTP " +
-                                   std::to_string(attempt->row.status.value_or(0)) + ", request " +
-                                   std::string{attempt->request_id});
+                                     std::to_string(attempt->row.status.value_or(0)) + ", request " +
+                                     std::string{attempt->request_id});
 }
 
 } // namespace switchyard

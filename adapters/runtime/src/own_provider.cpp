@@ -18,7 +18,8 @@ public:
   relay(boost::asio::io_context& home, std::shared_ptr<attempt_listener> listener)
       : home_(home), listener_(std::move(listener)) {}
 
-  // A provider may answer after its attempt was cancelled, even after the runtime has gone: then nobody is there to be told.
+  // A provider may answer after its attempt was cancelled, even after the runtime has gone: then nobody is there to be
+  // told.
   void on_attempt_done(provider_result&& result) noexcept override {
     std::lock_guard lock{mutex_};
     if (!listener_)
@@ -58,7 +59,8 @@ private:
 
 } // namespace
 
-std::shared_ptr<attempt_handle> own_provider::start(provider_request request, std::shared_ptr<attempt_listener> listener) {
+std::shared_ptr<attempt_handle> own_provider::start(provider_request request,
+                                                    std::shared_ptr<attempt_listener> listener) {
   // An actor starts attempts too: to come back to any one I/O thread does no harm there.
   const auto between = std::make_shared<relay>(threads_->pick(), std::move(listener));
   auto inner = inner_->start(std::move(request), between);

@@ -47,8 +47,8 @@ namespace {
 
 submit_result result_of(const request_result& r, const std::string& request_id) {
   if (r.what == request_result::kind::answer && r.content)
-    return response{r.content->status, r.content->headers, r.content->body, r.served, r.attempts, r.fallbacks, r.replayed,
-                    request_id};
+    return response{r.content->status, r.content->headers, r.content->body, r.served,
+                    r.attempts,        r.fallbacks,        r.replayed,      request_id};
   request_error e;
   e.code = r.code;
   e.what = class_of(r.code, r.trail);
@@ -87,9 +87,10 @@ void start_request(runtime_state& state, request r, const submit_completion& don
     done->complete(simple_error(checked.error().code, std::move(checked.error().message), id));
     return;
   }
-  const auto handle = state.engine().submit(*std::move(checked), [done, id](std::shared_ptr<const request_result> result) {
-    done->complete(result_of(*result, id));
-  });
+  const auto handle =
+      state.engine().submit(*std::move(checked), [done, id](std::shared_ptr<const request_result> result) {
+        done->complete(result_of(*result, id));
+      });
   if (!handle) {
     done->complete(simple_error(errc::unknown_route, "there is no active route " + route, id));
     return;
@@ -118,8 +119,8 @@ void submit(const std::shared_ptr<runtime_state>& state, request r, const submit
 
 namespace {
 
-// A configuration must have a provider and a route; a program that only guards operations of its own has neither. It gets
-// a route that is not active, so nothing is ever called.
+// A configuration must have a provider and a route; a program that only guards operations of its own has neither. It
+// gets a route that is not active, so nothing is ever called.
 void complete_for_guards(config& c) {
   if (!c.providers.empty() || !c.routes.empty())
     return;
@@ -164,7 +165,8 @@ circuit_guard runtime::circuit(const std::string& id, const std::string& profile
   if (auto* circuit = state_->circuit(id, profile))
     return {state_, *circuit};
   if (!state_->engine().settings().circuits.contains(profile))
-    boost::throw_with_location(std::invalid_argument{"there is no circuit profile " + profile + " in the configuration"});
+    boost::throw_with_location(
+        std::invalid_argument{"there is no circuit profile " + profile + " in the configuration"});
   return {};
 }
 

@@ -15,8 +15,8 @@
 
 namespace switchyard::detail {
 
-/// Lets in until it is closed; who closes it waits for those inside. Nobody stays inside for longer than it takes to start
-/// something.
+/// Lets in until it is closed; who closes it waits for those inside. Nobody stays inside for longer than it takes to
+/// start something.
 class gate {
 public:
   bool enter() noexcept {
@@ -61,8 +61,8 @@ private:
   std::condition_variable empty_;
 };
 
-/// What a runtime, its guards and its running operations share. The core is stopped by the runtime; the others keep only
-/// memory alive.
+/// What a runtime, its guards and its running operations share. The core is stopped by the runtime; the others keep
+/// only memory alive.
 class runtime_state {
 public:
   explicit runtime_state(std::shared_ptr<core> engine) : engine_(std::move(engine)) {}

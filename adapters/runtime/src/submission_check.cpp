@@ -12,14 +12,16 @@ constexpr std::size_t longest_request_id = 128;
 
 bool usable_request_id(const std::string& id) noexcept {
   const auto allowed = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   };
   return !id.empty() && id.size() <= longest_request_id && std::all_of(id.begin(), id.end(), allowed);
 }
 
 // An absolute path of visible ASCII: it goes into a request line as it is.
 bool usable_path(const std::string& path) noexcept {
-  return path.starts_with('/') && std::all_of(path.begin(), path.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
+  return path.starts_with('/') &&
+         std::all_of(path.begin(), path.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
 }
 
 std::string problem_of(const request& r) {

@@ -51,7 +51,8 @@ circuit_id circuit_id_for(const route_settings& route, circuit_scope scope) {
   return id;
 }
 
-std::shared_ptr<const topology> build_topology(const config& c, const std::map<std::string, std::shared_ptr<provider>>& providers,
+std::shared_ptr<const topology> build_topology(const config& c,
+                                               const std::map<std::string, std::shared_ptr<provider>>& providers,
                                                circuit_registry& registry, std::vector<std::string>& warnings) {
   auto t = std::make_shared<topology>();
   std::map<std::string, std::shared_ptr<bulkhead>> slots;

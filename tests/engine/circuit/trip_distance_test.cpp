@@ -217,7 +217,8 @@ TEST_CASE("fewer failures than their distance do not trip, with any number of su
       if (e == entry::slow)
         w.slow.push_back(name);
     };
-    for (const auto e : *rc::gen::container<std::vector<entry>>(rc::gen::element(entry::success, entry::slow, entry::failure)))
+    for (const auto e :
+         *rc::gen::container<std::vector<entry>>(rc::gen::element(entry::success, entry::slow, entry::failure)))
       add(e);
     RC_PRE(tripped_rule(s, w.window.totals(start)).empty());
     const auto distance = failures_to_trip(s, w.window.totals(start));

@@ -69,6 +69,8 @@ class Checkout:
         for name in COPIED:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
+        # The fake kit has cases of its own: the project's list is not theirs.
+        (self.root / "tests/conformance/expected-failures.txt").write_text("")
         for folder in ("engine", "actors", "adapters", "bench", "cmake"):
             (self.root / folder).mkdir()
         (self.root / "CMakeLists.txt").touch()

@@ -15,7 +15,7 @@ namespace switchyard {
 class circuit_handle {
 public:
   circuit_handle(circuit_id id, const circuit_settings& s)
-    : settings_(s), cell_(std::make_shared<circuit_cell>(std::move(id), s.window.has_value())) {}
+      : settings_(s), cell_(std::make_shared<circuit_cell>(std::move(id), s.window.has_value())) {}
 
   const circuit_settings& settings() const noexcept { return settings_; }
   circuit_cell& cell() const noexcept { return *cell_; }

@@ -30,7 +30,8 @@ private:
 };
 
 /// Starts the directory: it spawns a breaker for each circuit of the registry and replaces one that dies by a
-/// closed one [C14]. A circuit that is added to the registry later gets its breaker with the next message to the directory.
+/// closed one [C14]. A circuit that is added to the registry later gets its breaker with the next message to the
+/// directory.
 directory_actor spawn_directory(caf::actor_system& system, std::shared_ptr<circuit_registry> registry,
                                 std::shared_ptr<const services> services);
 

@@ -15,7 +15,7 @@ namespace switchyard {
 void append_scored(const telemetry_record& record, std::vector<scored_attempt>& to);
 
 /// Starts the health actor; `history` is what the log held of the window [H5].
-health_actor spawn_health(caf::actor_system& system, const health_settings& settings, std::vector<scored_attempt> history,
-                          std::shared_ptr<const services> services);
+health_actor spawn_health(caf::actor_system& system, const health_settings& settings,
+                          std::vector<scored_attempt> history, std::shared_ptr<const services> services);
 
 } // namespace switchyard

@@ -52,71 +52,72 @@ namespace switchyard {
 
 /// Owns one circuit; the only writer of its published view.
 using breaker_actor = caf::typed_actor<
-  // From a request or guard whose fast admission said `ask`. Answers admitted, probe or refused; no errors.
-  caf::replies_to<probe_request>::with<admission_verdict>,
-  // From whoever handed in a report and was told to wake the breaker. No answer.
-  caf::reacts_to<drain_reports>,
-  // From whoever found the queue of reports full. No answer.
-  caf::reacts_to<overflow_report>,
-  // From the directory, for an operator. Answers done.
-  caf::replies_to<set_circuit_mode>::with<done>,
-  // From the directory, for an operator. Answers done.
-  caf::replies_to<reset_circuit>::with<done>,
-  // From the directory, for the admin plane. Answers the circuit's figures, all pending reports counted.
-  caf::replies_to<describe_circuit>::with<circuit_description>,
-  // From itself, delayed: a cooldown, a lease or a window's bucket ends, or reports wait. No answer.
-  caf::reacts_to<breaker_tick>>;
+    // From a request or guard whose fast admission said `ask`. Answers admitted, probe or refused; no errors.
+    caf::replies_to<probe_request>::with<admission_verdict>,
+    // From whoever handed in a report and was told to wake the breaker. No answer.
+    caf::reacts_to<drain_reports>,
+    // From whoever found the queue of reports full. No answer.
+    caf::reacts_to<overflow_report>,
+    // From the directory, for an operator. Answers done.
+    caf::replies_to<set_circuit_mode>::with<done>,
+    // From the directory, for an operator. Answers done.
+    caf::replies_to<reset_circuit>::with<done>,
+    // From the directory, for the admin plane. Answers the circuit's figures, all pending reports counted.
+    caf::replies_to<describe_circuit>::with<circuit_description>,
+    // From itself, delayed: a cooldown, a lease or a window's bucket ends, or reports wait. No answer.
+    caf::reacts_to<breaker_tick>>;
 
 /// Creates and supervises the breakers.
 using directory_actor = caf::typed_actor<
-  // From the admin plane. Answers all circuits by id; one whose breaker does not answer in time is left out.
-  caf::replies_to<list_circuits>::with<std::vector<circuit_description>>,
-  // From the admin plane: mode and reset of one circuit or all. Answers done; ok is false for an unknown id.
-  caf::replies_to<change_circuit>::with<done>>;
+    // From the admin plane. Answers all circuits by id; one whose breaker does not answer in time is left out.
+    caf::replies_to<list_circuits>::with<std::vector<circuit_description>>,
+    // From the admin plane: mode and reset of one circuit or all. Answers done; ok is false for an unknown id.
+    caf::replies_to<change_circuit>::with<done>>;
 
 /// Rolling figures of the attempts of each provider.
 using health_actor = caf::typed_actor<
-  // From the telemetry writer, after a batch. No answer.
-  caf::reacts_to<health_batch>,
-  // From the admin plane. Answers all providers that were ever scored.
-  caf::replies_to<describe_health>::with<std::vector<provider_health>>>;
+    // From the telemetry writer, after a batch. No answer.
+    caf::reacts_to<health_batch>,
+    // From the admin plane. Answers all providers that were ever scored.
+    caf::replies_to<describe_health>::with<std::vector<provider_health>>>;
 
 /// Takes records out of the bounded queue into the log and on to health. Runs on a thread of its own.
 using telemetry_writer_actor = caf::typed_actor<
-  // From whoever put the first record into an empty queue, and from itself while records keep coming. No answer.
-  caf::reacts_to<drain_telemetry>,
-  // From shutdown and tests. Answers done when all that was queued before is written; ok is false when rows were lost.
-  caf::replies_to<flush_telemetry>::with<done>>;
+    // From whoever put the first record into an empty queue, and from itself while records keep coming. No answer.
+    caf::reacts_to<drain_telemetry>,
+    // From shutdown and tests. Answers done when all that was queued before is written; ok is false when rows were
+    // lost.
+    caf::replies_to<flush_telemetry>::with<done>>;
 
 /// Reads the log for the admin plane, on a thread of its own.
 using telemetry_reader_actor = caf::typed_actor<
-  // From the admin plane. Answers rows, or a problem; no errors.
-  caf::replies_to<query_telemetry>::with<telemetry_answer>>;
+    // From the admin plane. Answers rows, or a problem; no errors.
+    caf::replies_to<query_telemetry>::with<telemetry_answer>>;
 
 /// One request; see request_flow.hpp.
 using request_actor = caf::typed_actor<
-  // From whoever spawned it. No answer.
-  caf::reacts_to<begin_request>,
-  // From the provider's listener: the attempt has ended. No answer.
-  caf::reacts_to<attempt_ended>,
-  // From the idempotency shard: what a joiner waited for. No answer.
-  caf::reacts_to<key_answer>,
-  // From itself, delayed: a time limit or a backoff ends. No answer.
-  caf::reacts_to<request_tick>,
-  // From the caller's executor: the caller left, or shutdown. No answer.
-  caf::reacts_to<cancel_request>>;
+    // From whoever spawned it. No answer.
+    caf::reacts_to<begin_request>,
+    // From the provider's listener: the attempt has ended. No answer.
+    caf::reacts_to<attempt_ended>,
+    // From the idempotency shard: what a joiner waited for. No answer.
+    caf::reacts_to<key_answer>,
+    // From itself, delayed: a time limit or a backoff ends. No answer.
+    caf::reacts_to<request_tick>,
+    // From the caller's executor: the caller left, or shutdown. No answer.
+    caf::reacts_to<cancel_request>>;
 
-/// One shard of the idempotency ledger, with its part of the store. Runs on a thread of its own, for it reads and writes
-/// the store.
+/// One shard of the idempotency ledger, with its part of the store. Runs on a thread of its own, for it reads and
+/// writes the store.
 using idempotency_actor = caf::typed_actor<
-  // From a request actor. Answers lead, joined, answered, conflict, in_flight or unavailable; a joiner gets a further
-  // key_answer. No errors.
-  caf::replies_to<reserve_key>::with<key_answer>,
-  // From a joiner that gives up. No answer.
-  caf::reacts_to<leave_key>,
-  // From the leader. Answers key_settled; stored is false when the store failed or the lead was lost.
-  caf::replies_to<settle_key>::with<key_settled>,
-  // From the admin plane and tests: keys in flight. Answers their number.
-  caf::replies_to<count_keys>::with<std::uint64_t>>;
+    // From a request actor. Answers lead, joined, answered, conflict, in_flight or unavailable; a joiner gets a further
+    // key_answer. No errors.
+    caf::replies_to<reserve_key>::with<key_answer>,
+    // From a joiner that gives up. No answer.
+    caf::reacts_to<leave_key>,
+    // From the leader. Answers key_settled; stored is false when the store failed or the lead was lost.
+    caf::replies_to<settle_key>::with<key_settled>,
+    // From the admin plane and tests: keys in flight. Answers their number.
+    caf::replies_to<count_keys>::with<std::uint64_t>>;
 
 } // namespace switchyard

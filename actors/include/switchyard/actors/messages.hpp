@@ -1,7 +1,7 @@
 #pragma once
 
-// The messages of Switchyard's actors: plain values, without CAF. Messages stay within the process; large parts travel as
-// shared, immutable objects. Who sends them to whom stands in interfaces.hpp.
+// The messages of Switchyard's actors: plain values, without CAF. Messages stay within the process; large parts travel
+// as shared, immutable objects. Who sends them to whom stands in interfaces.hpp.
 
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request_result.hpp"
@@ -45,7 +45,7 @@ struct breaker_tick {
 struct circuit_description {
   circuit_id id;
   circuit_snapshot figures{};
-  time_point now{};     ///< when it was taken, to turn time points into wall time
+  time_point now{}; ///< when it was taken, to turn time points into wall time
 };
 
 struct list_circuits {};
@@ -86,8 +86,8 @@ struct telemetry_answer {
 struct key_answer {
   flow_input::key_verdict verdict;
   waiter_id waiter = 0;
-  owner_token token = 0;                          ///< of a lead
-  std::shared_ptr<const request_result> result;   ///< of an answered one
+  owner_token token = 0;                        ///< of a lead
+  std::shared_ptr<const request_result> result; ///< of an answered one
 };
 struct reserve_key {
   std::shared_ptr<const reserve_request> request;

@@ -19,7 +19,7 @@ namespace switchyard {
 struct provider_request {
   std::string path; ///< below the provider's base URL, e.g. "/chat/completions"
   std::string model;
-  std::shared_ptr<const std::string> body; ///< with the provider's model in it; never null
+  std::shared_ptr<const std::string> body;    ///< with the provider's model in it; never null
   std::shared_ptr<const header_list> headers; ///< end-to-end fields to pass on; may be null
   bool stream = false;
 };
@@ -66,7 +66,8 @@ public:
   virtual ~provider() = default;
 
   /// Starts one attempt; never blocks. The listener is kept until it was called or the attempt was cancelled.
-  virtual std::shared_ptr<attempt_handle> start(provider_request request, std::shared_ptr<attempt_listener> listener) = 0;
+  virtual std::shared_ptr<attempt_handle> start(provider_request request,
+                                                std::shared_ptr<attempt_listener> listener) = 0;
 };
 
 } // namespace switchyard

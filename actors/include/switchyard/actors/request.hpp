@@ -9,8 +9,9 @@
 
 namespace switchyard {
 
-/// Starts a request actor that takes over a runner. `pending` is what the runner asked for when its former owner gave it
-/// up; with none, send begin_request to start it.
-request_actor spawn_request(caf::actor_system& system, std::unique_ptr<request_runner> runner, runner_request pending = {});
+/// Starts a request actor that takes over a runner. `pending` is what the runner asked for when its former owner gave
+/// it up; with none, send begin_request to start it.
+request_actor spawn_request(caf::actor_system& system, std::unique_ptr<request_runner> runner,
+                            runner_request pending = {});
 
 } // namespace switchyard

@@ -34,15 +34,15 @@ struct request_result {
   };
   std::shared_ptr<const payload> content; ///< null for an own error
 
-  errc code = errc::internal;         ///< of an own error; upstream_error with a provider's error
-  std::string message;                ///< of an own error, for a person
-  bool all_refused = false;           ///< see http_status
+  errc code = errc::internal; ///< of an own error; upstream_error with a provider's error
+  std::string message;        ///< of an own error, for a person
+  bool all_refused = false;   ///< see http_status
   std::optional<duration> retry_after;
-  std::vector<trail_entry> trail;     ///< every failed attempt and refusal, in order [B4]
-  served_by served;                   ///< empty for an own error
-  std::uint32_t attempts = 0;         ///< sent upstream for this request [R5]
+  std::vector<trail_entry> trail; ///< every failed attempt and refusal, in order [B4]
+  served_by served;               ///< empty for an own error
+  std::uint32_t attempts = 0;     ///< sent upstream for this request [R5]
   std::uint32_t fallbacks = 0;
-  bool replayed = false;              ///< a stored answer, or a leader's
+  bool replayed = false; ///< a stored answer, or a leader's
 
   bool ok() const noexcept { return what == kind::answer; }
 };

@@ -3,9 +3,9 @@
 // Executes a request flow's actions. A runner belongs to one owner at a time: the caller's executor, as long as nobody
 // has to be asked, then a request actor. Both feed it and do what it asks for.
 
+#include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/services.hpp"
-#include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/telemetry.hpp"
 #include "switchyard/actors/topology.hpp"
 #include "switchyard/engine/request_flow.hpp"
@@ -56,7 +56,7 @@ struct request_environment {
 namespace runner_wish {
 struct breaker {
   std::shared_ptr<circuit_handle> circuit;
-}; ///< feed breaker_verdict
+};                 ///< feed breaker_verdict
 struct reserve {}; ///< send `reservation()` to `shard()`, feed key_answered
 struct settle {
   bool success = false;
@@ -106,10 +106,10 @@ private:
   request_callback on_done_;
   request_flow flow_;
   std::shared_ptr<attempt_handle> attempt_;
-  bool attempting_ = false; ///< an attempt's end is awaited
-  bool start_failed_ = false; ///< the provider threw
-  std::shared_ptr<const request_result::payload> content_;      ///< of the last attempt with an HTTP answer
-  std::shared_ptr<const request_result> joined_;     ///< from the shard
+  bool attempting_ = false;                                ///< an attempt's end is awaited
+  bool start_failed_ = false;                              ///< the provider threw
+  std::shared_ptr<const request_result::payload> content_; ///< of the last attempt with an HTTP answer
+  std::shared_ptr<const request_result> joined_;           ///< from the shard
   waiter_id waiter_ = 0;
   owner_token token_ = 0;
 };

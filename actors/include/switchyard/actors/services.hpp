@@ -19,10 +19,10 @@ using log_callback = std::function<void(log_level, std::string_view)>;
 /// What actors and requests are given from outside: nobody below reads a wall clock, writes a log or draws a random
 /// number by himself. All members are thread-safe to call.
 struct services {
-  event_sink* events = nullptr;            ///< may be null; outlives all users
+  event_sink* events = nullptr; ///< may be null; outlives all users
   log_callback log = [](log_level, std::string_view) {};
-  std::function<wall_time()> wall_clock;   ///< never empty
-  std::function<std::uint64_t()> random;   ///< never empty; seeds jitter
+  std::function<wall_time()> wall_clock; ///< never empty
+  std::function<std::uint64_t()> random; ///< never empty; seeds jitter
 
   template <class E>
   void emit(const E& e) const {

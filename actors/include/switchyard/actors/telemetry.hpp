@@ -40,13 +40,14 @@ private:
   std::atomic<std::uint64_t> dropped_{0};
 };
 
-/// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread of
-/// its own; false only under a test coordinator.
+/// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread
+/// of its own; false only under a test coordinator.
 telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::shared_ptr<telemetry_queue> queue,
                                               std::shared_ptr<telemetry_log> log, health_actor health,
                                               std::shared_ptr<const services> services, bool detached = true);
 
 /// Starts the reader; `log` may be null.
-telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log, bool detached = true);
+telemetry_reader_actor spawn_telemetry_reader(caf::actor_system& system, std::shared_ptr<telemetry_log> log,
+                                              bool detached = true);
 
 } // namespace switchyard

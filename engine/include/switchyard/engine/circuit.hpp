@@ -112,7 +112,7 @@ struct circuit_transition {
 /// them, can trip it. They let callers count on without asking [C4].
 struct trip_distance {
   std::uint32_t outcomes = 1;
-  std::uint32_t failures = 0; ///< 0: successes alone may do, as they complete the minimum of calls
+  std::uint32_t failures = 0;                 ///< 0: successes alone may do, as they complete the minimum of calls
   time_point valid_until = time_point::max(); ///< a time window's rates move by themselves when a bucket expires
 };
 

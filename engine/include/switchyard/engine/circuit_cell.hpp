@@ -10,11 +10,11 @@
 // and he asks the breaker, who counts what is pending first. A report never waits: its consequence is visible to every
 // later caller as soon as it has its ticket.
 //
-// Plain successes, nearly all of the traffic, leave nothing but their ticket. Every other report takes a place in the queue
-// as well, and writes down its ticket there: the tickets between two of those are plain successes of the present
+// Plain successes, nearly all of the traffic, leave nothing but their ticket. Every other report takes a place in the
+// queue as well, and writes down its ticket there: the tickets between two of those are plain successes of the present
 // generation, and the breaker counts them in one go, in their place in the order. The word from which tickets are taken
-// holds an epoch, which is odd while the breaker publishes a new generation, so that a success of the old one cannot take
-// a ticket of the new.
+// holds an epoch, which is odd while the breaker publishes a new generation, so that a success of the old one cannot
+// take a ticket of the new.
 //
 // Order of reads in `try_admit`: tickets, then settled/distance, then state. The breaker writes the state before
 // settled/distance. So a caller that sees a ticket as settled also sees the state that it led to. The memory orders
@@ -22,8 +22,8 @@
 //
 // When the queue is full, a report is still counted as pending, but travels in a message (`queued` false). Until the
 // breaker has published that all such reports are counted, every further report travels so too, which keeps them
-// in order, and callers ask, which keeps the breaker's mailbox no longer than there are calls in flight. A disabled circuit
-// admits without asking, so there what does not fit is dropped: it may observe, but not for any price.
+// in order, and callers ask, which keeps the breaker's mailbox no longer than there are calls in flight. A disabled
+// circuit admits without asking, so there what does not fit is dropped: it may observe, but not for any price.
 //
 // What the breaker does on any message (a wake-up, a report that did not fit, somebody who asks, its timer):
 //
@@ -84,8 +84,8 @@ public:
   static constexpr std::uint32_t max_capacity = 64;
 
   /// `window` says whether every success must be counted (a window is configured). `capacity` bounds the queue
-  /// of reports; it is rounded up to a power of two, at most `max_capacity`. Until the first `publish` the cell shows a new closed circuit
-  /// of generation 1.
+  /// of reports; it is rounded up to a power of two, at most `max_capacity`. Until the first `publish` the cell shows a
+  /// new closed circuit of generation 1.
   circuit_cell(circuit_id id, bool window, std::uint32_t capacity = 64);
   ~circuit_cell();
   circuit_cell(const circuit_cell&) = delete;
@@ -106,7 +106,8 @@ public:
   /// breaker counts in ticket order.
   report_receipt report(const outcome_report& r) noexcept;
 
-  /// `report` of a plain success (no probe, no amendment) of that generation, for the shortest way: nearly all outcomes.
+  /// `report` of a plain success (no probe, no amendment) of that generation, for the shortest way: nearly all
+  /// outcomes.
   report_receipt report_success(std::uint32_t generation) noexcept;
 
   /// Counts a refusal [C11].
@@ -161,8 +162,8 @@ private:
   std::uint32_t capacity_;
   std::unique_ptr<slot[]> slots_;
 
-  // Written by reporters. tickets_: tickets taken, places of the queue taken, epoch, and reports that travel in messages and
-  // are not yet published as counted.
+  // Written by reporters. tickets_: tickets taken, places of the queue taken, epoch, and reports that travel in
+  // messages and are not yet published as counted.
   alignas(64) std::atomic<std::uint64_t> tickets_{0};
   std::atomic<bool> wake_{false}; ///< a wake-up is on its way and its drain has not begun
   std::atomic<std::uint32_t> overflow_names_{0};
@@ -175,10 +176,10 @@ private:
   std::atomic<bool> lazy_{false};
 
   // The breaker's own.
-  alignas(64) std::uint32_t next_ticket_ = 0;  ///< the next to count
-  std::uint32_t next_place_ = 0;               ///< the next place of the queue to read
-  std::uint64_t drain_to_ = 0;                 ///< the tickets word when the drain began
-  std::uint32_t stale_to_ = 0;                 ///< plain successes with tickets before this are of an earlier generation
+  alignas(64) std::uint32_t next_ticket_ = 0; ///< the next to count
+  std::uint32_t next_place_ = 0;              ///< the next place of the queue to read
+  std::uint64_t drain_to_ = 0;                ///< the tickets word when the drain began
+  std::uint32_t stale_to_ = 0;                ///< plain successes with tickets before this are of an earlier generation
   std::uint32_t overflow_counted_ = 0;
 
   // Counted by callers, apart from the admission.

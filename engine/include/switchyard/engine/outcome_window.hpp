@@ -92,8 +92,8 @@ std::string_view tripped_rule(const window_settings& s, const window_totals& t) 
 std::uint32_t outcomes_to_trip(const window_settings& s, const window_totals& t) noexcept;
 
 /// A lower bound of how many further outcomes that are not plain successes it takes, with any number of plain ones
-/// among them, until `tripped_rule` can hold, as long as the window forgets nothing by time. 0 when successes alone may do:
-/// there are enough failures, and only the minimum of calls is missing. The largest value when no rule is set.
+/// among them, until `tripped_rule` can hold, as long as the window forgets nothing by time. 0 when successes alone may
+/// do: there are enough failures, and only the minimum of calls is missing. The largest value when no rule is set.
 ///
 /// Calls never become fewer, and each such outcome, amendments included, adds at most one failure or one slow call.
 std::uint32_t failures_to_trip(const window_settings& s, const window_totals& t) noexcept;

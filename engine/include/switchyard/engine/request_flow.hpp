@@ -63,9 +63,9 @@ struct key_verdict {
     interrupted, ///< [I10]
     unavailable, ///< the store fails [I13]
   } what = kind::lead;
-  bool success = false;       ///< of an answered one
-  std::optional<int> status;  ///< of an answered one
-  bool rerun = false;         ///< of a lead: a crash left an earlier run's outcome unknown [I10]
+  bool success = false;      ///< of an answered one
+  std::optional<int> status; ///< of an answered one
+  bool rerun = false;        ///< of a lead: a crash left an earlier run's outcome unknown [I10]
 };
 
 /// The breaker's answer to ask_breaker; nothing when it could not be reached.
@@ -100,8 +100,9 @@ struct cancel {
 
 } // namespace flow_input
 
-using flow_event = std::variant<flow_input::begin, flow_input::key_verdict, flow_input::breaker_verdict,
-                                flow_input::attempt_done, flow_input::key_settled, flow_input::timer, flow_input::cancel>;
+using flow_event =
+    std::variant<flow_input::begin, flow_input::key_verdict, flow_input::breaker_verdict, flow_input::attempt_done,
+                 flow_input::key_settled, flow_input::timer, flow_input::cancel>;
 
 /// What the flow wants done.
 namespace flow_action {
@@ -140,9 +141,9 @@ struct finish {
 
 } // namespace flow_action
 
-using flow_step = std::variant<flow_action::reserve_key, flow_action::leave_key, flow_action::settle_key, flow_action::ask_breaker,
-                               flow_action::wake_breaker, flow_action::send_report, flow_action::start_attempt,
-                               flow_action::stop_attempt, flow_action::finish>;
+using flow_step = std::variant<flow_action::reserve_key, flow_action::leave_key, flow_action::settle_key,
+                               flow_action::ask_breaker, flow_action::wake_breaker, flow_action::send_report,
+                               flow_action::start_attempt, flow_action::stop_attempt, flow_action::finish>;
 
 /// What the flow is given.
 struct flow_request {

@@ -34,7 +34,7 @@ struct route_target {
   retry_settings retry;
   duration deadline{};
   duration unresponsive_after = circuit_settings{}.unresponsive_after; ///< [F2]; the default where there is no circuit
-  std::optional<slow_limit> slow;     ///< absent without a slow-call rule
+  std::optional<slow_limit> slow;                                      ///< absent without a slow-call rule
   std::optional<std::uint64_t> context_tokens;
   std::optional<price_settings> price;
   std::shared_ptr<circuit_cell> circuit; ///< null: no circuit

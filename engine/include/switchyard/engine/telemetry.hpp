@@ -20,20 +20,20 @@ struct token_usage {
 struct attempt_row {
   wall_time time{}; ///< when it began
   std::string route, provider, model, region;
-  std::string circuit;                          ///< id; empty without a circuit
+  std::string circuit; ///< id; empty without a circuit
   bool success = false;
-  std::optional<failure_class> failure;         ///< absent for a success
-  std::optional<int> status;                    ///< absent without an HTTP answer
+  std::optional<failure_class> failure; ///< absent for a success
+  std::optional<int> status;            ///< absent without an HTTP answer
   duration latency{};
-  std::optional<duration> time_to_first_token;  ///< streams only
-  bool outcome_unknown = false;                 ///< sent, and its answer lost: may have been charged [R6]
+  std::optional<duration> time_to_first_token; ///< streams only
+  bool outcome_unknown = false;                ///< sent, and its answer lost: may have been charged [R6]
   token_usage tokens;
 };
 
 /// One request, whoever answered it.
 struct request_row {
   std::string request_id;
-  wall_time time{}; ///< when it began
+  wall_time time{};      ///< when it began
   std::string operation; ///< path, e.g. "/v1/chat/completions"
   std::string tenant;    ///< empty without tenants
   std::string requested_route;

@@ -100,7 +100,8 @@ class completion_of final : public completion<Results...>,
                             public std::enable_shared_from_this<completion_of<Handler, Results...>> {
 public:
   explicit completion_of(Handler&& handler)
-      : handler_(std::move(handler)), slot_(boost::asio::get_associated_cancellation_slot(*handler_)),
+      : handler_(std::move(handler)),
+        slot_(boost::asio::get_associated_cancellation_slot(*handler_)),
         work_(boost::asio::get_associated_executor(*handler_)) {}
 
   /// A slot belongs to the handler's executor, on which the initiating function runs too.

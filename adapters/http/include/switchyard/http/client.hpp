@@ -31,8 +31,8 @@ public:
   virtual client_figures figures() const noexcept = 0;
 };
 
-/// A provider over HTTP, on these I/O threads, which must outlive it. Fails with a text when the settings cannot be used:
-/// a base URL that is none, a CA file that cannot be loaded.
+/// A provider over HTTP, on these I/O threads, which must outlive it. Fails with a text when the settings cannot be
+/// used: a base URL that is none, a CA file that cannot be loaded.
 boost::system::result<std::shared_ptr<client_provider>, std::string>
 make_client(io_threads& threads, const provider_settings& settings, answer_inspector inspect);
 

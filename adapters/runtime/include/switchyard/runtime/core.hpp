@@ -54,14 +54,14 @@ struct core_options {
 struct submission {
   std::string request_id; ///< empty: one is made
   std::string tenant;
-  std::string route;      ///< as the caller wrote it
-  std::string operation;  ///< path, for telemetry and the key's scope, e.g. "/v1/chat/completions"
-  std::string path;       ///< below the provider's base URL, e.g. "/chat/completions"
+  std::string route;     ///< as the caller wrote it
+  std::string operation; ///< path, for telemetry and the key's scope, e.g. "/v1/chat/completions"
+  std::string path;      ///< below the provider's base URL, e.g. "/chat/completions"
   std::shared_ptr<const std::string> body;
-  openai::request_view view;                   ///< of the body
-  std::shared_ptr<const header_list> headers;  ///< to pass on; may be null
-  std::optional<std::string> idempotency_key;  ///< must be valid
-  std::optional<duration> idempotency_ttl;     ///< instead of the configured one
+  openai::request_view view;                  ///< of the body
+  std::shared_ptr<const header_list> headers; ///< to pass on; may be null
+  std::optional<std::string> idempotency_key; ///< must be valid
+  std::optional<duration> idempotency_ttl;    ///< instead of the configured one
   std::optional<duration> timeout;
   bool fallback = true;
 };
@@ -77,8 +77,8 @@ public:
 
 class core {
 public:
-  /// Validates the configuration, opens the stores, starts threads and actors. On failure nothing is left running and data
-  /// files are untouched.
+  /// Validates the configuration, opens the stores, starts threads and actors. On failure nothing is left running and
+  /// data files are untouched.
   static boost::system::result<std::shared_ptr<core>, start_error> start(config c, core_options options = {});
 
   virtual ~core() = default; ///< like `stop` without grace
@@ -91,7 +91,8 @@ public:
 
   /// Submits a request. `on_done` is called once, on one of the I/O threads: the calling one when it is an I/O thread;
   /// possibly before `submit` returns. Null when the route is unknown or inactive (then `on_done` is not called).
-  virtual std::shared_ptr<request_handle> submit(submission s, std::function<void(std::shared_ptr<const request_result>)> on_done) = 0;
+  virtual std::shared_ptr<request_handle>
+  submit(submission s, std::function<void(std::shared_ptr<const request_result>)> on_done) = 0;
 
   /// Requests under way.
   virtual std::size_t in_flight() const noexcept = 0;
@@ -110,8 +111,9 @@ public:
   /// Wall time of a point on the monotonic clock.
   virtual wall_time to_wall(time_point t) const = 0;
 
-  /// Adds an observer, which is called on the thread where an event happens and must be quick. Keep the returned token: its end
-  /// ends the observation (a call may then still be running on another thread; the observer itself is kept alive for it).
+  /// Adds an observer, which is called on the thread where an event happens and must be quick. Keep the returned token:
+  /// its end ends the observation (a call may then still be running on another thread; the observer itself is kept
+  /// alive for it).
   virtual std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer) = 0;
 
   /// From now on new submits end with shutting_down. Waits until the running requests have ended, at most `grace`, then
@@ -133,7 +135,8 @@ public:
     std::function<void(std::function<void(std::optional<admission_verdict>)>)> ask;
   };
   /// The circuit of that id; made from the profile of that name if it is not there. Null when there is no such profile.
-  virtual std::shared_ptr<const circuit_access> circuit(const std::string& id, const std::string& profile = "default") = 0;
+  virtual std::shared_ptr<const circuit_access> circuit(const std::string& id,
+                                                        const std::string& profile = "default") = 0;
 
   virtual const services& shared() const noexcept = 0;
 };

@@ -25,9 +25,9 @@
 
 namespace switchyard {
 
-/// A circuit as a program holds it; get one from `runtime::circuit`. Cheap to copy, thread-safe. It keeps what its permits
-/// need alive, but not the runtime running: once that has stopped, nothing is counted any more, and where a breaker
-/// would have to be asked the refusal says shutting_down.
+/// A circuit as a program holds it; get one from `runtime::circuit`. Cheap to copy, thread-safe. It keeps what its
+/// permits need alive, but not the runtime running: once that has stopped, nothing is counted any more, and where a
+/// breaker would have to be asked the refusal says shutting_down.
 class circuit_guard {
 public:
   /// Refuses everything with shutting_down.
@@ -35,10 +35,11 @@ public:
 
   /// Asks for leave to make one call.
   ///
-  /// Closed: a few nanoseconds, no allocation, no lock, no message; open: the same, plus a clock read and the event [C11].
-  /// Only when a probe is due or pending outcomes may have tripped the circuit does it ask the breaker and wait for the
-  /// answer: tens of microseconds, at most `ask_limit`, after which it refuses. So it may be called on any thread that may
-  /// be held for so long, but not within a CAF actor. A profile with a slow-call rule costs a clock read more.
+  /// Closed: a few nanoseconds, no allocation, no lock, no message; open: the same, plus a clock read and the event
+  /// [C11]. Only when a probe is due or pending outcomes may have tripped the circuit does it ask the breaker and wait
+  /// for the answer: tens of microseconds, at most `ask_limit`, after which it refuses. So it may be called on any
+  /// thread that may be held for so long, but not within a CAF actor. A profile with a slow-call rule costs a clock
+  /// read more.
   acquisition try_acquire() const noexcept;
 
   /// The longest that `try_acquire` waits.
@@ -63,7 +64,8 @@ public:
   ///
   /// No error is a success; operation_aborted counts as nothing; so does an error of Switchyard's own that does not
   /// trip; any other error is a failure. An operation that knows better reports to its permit before it completes.
-  /// A success slower than `slow_call_after` is slow, and a call in flight for longer counts as slow at that moment [C17].
+  /// A success slower than `slow_call_after` is slow, and a call in flight for longer counts as slow at that moment
+  /// [C17].
   ///
   /// The operation inherits the token's executor, allocator and cancellation slot; it runs within the initiating
   /// function, or on the handler's executor if the breaker had to be asked first.

@@ -56,8 +56,8 @@ decltype(auto) call_operation(Operation& operation, [[maybe_unused]] permit& p, 
 
 /// What an operation completes with, e.g. void(error_code, std::size_t).
 template <class Operation>
-using operation_signature = typename decltype(call_operation(std::declval<Operation&>(), std::declval<permit&>(),
-                                                             signature_probe{}))::type;
+using operation_signature =
+    typename decltype(call_operation(std::declval<Operation&>(), std::declval<permit&>(), signature_probe{}))::type;
 
 /// A call that may hang. Lives in the guarded call; in a list of its circuit while it is watched [C17].
 struct watched_call : boost::intrusive::list_base_hook<> {
@@ -109,7 +109,10 @@ class guarded_call<void(Error, Results...), Operation, Handler>
 
 public:
   guarded_call(std::shared_ptr<runtime_state> owner, guarded_circuit* circuit, Operation&& operation, Handler&& handler)
-      : owner_(std::move(owner)), circuit_(circuit), operation_(std::move(operation)), handler_(std::move(handler)),
+      : owner_(std::move(owner)),
+        circuit_(circuit),
+        operation_(std::move(operation)),
+        handler_(std::move(handler)),
         work_(boost::asio::get_associated_executor(handler_)) {}
 
   const Handler& handler() const noexcept { return handler_; }
@@ -125,7 +128,8 @@ public:
     watch_slot();
     ask_breaker(owner_, *circuit_, [self = this->shared_from_this()](acquisition answer) {
       auto& ex = self->work_;
-      boost::asio::post(ex.get_executor(), [self, answer = std::move(answer)]() mutable { self->answered(std::move(answer)); });
+      boost::asio::post(ex.get_executor(),
+                        [self, answer = std::move(answer)]() mutable { self->answered(std::move(answer)); });
     });
   }
 

@@ -22,8 +22,8 @@ struct watched_call;
 /// Leave to make one call, and the duty to say what it came to. Reported once; a permit that goes without a report
 /// is released as cancelled [C16]. A second report changes nothing, returns false and is counted [C9].
 ///
-/// Movable; one thread at a time. It keeps nothing alive, so that getting and reporting one costs no shared count: it must
-/// not outlive the last of its runtime and of the circuit_guards of that runtime.
+/// Movable; one thread at a time. It keeps nothing alive, so that getting and reporting one costs no shared count: it
+/// must not outlive the last of its runtime and of the circuit_guards of that runtime.
 ///
 /// A report never waits and never fails; every later caller sees its consequence [C4].
 class permit {
@@ -38,8 +38,8 @@ public:
   }
   ~permit() { release(); }
 
-  /// The call went well. `took` is how long it took, if the caller knows better than this permit: a success slower than the
-  /// profile's `slow_call_after` is slow [C1].
+  /// The call went well. `took` is how long it took, if the caller knows better than this permit: a success slower than
+  /// the profile's `slow_call_after` is slow [C1].
   bool success(std::optional<duration> took = std::nullopt) noexcept;
 
   /// The call failed: counts towards a trip. `retry_after` is how long the other side asked to be left alone [C5].
@@ -100,7 +100,9 @@ struct circuit_refusal {
   std::string_view circuit;            ///< the circuit's id; lives as long as a permit may
   std::optional<duration> retry_after; ///< until the next probe may go; nothing when unknown [C6]
 
-  operator boost::system::error_code() const noexcept { return make_error_code(code); } // NOLINT(google-explicit-constructor)
+  operator boost::system::error_code() const noexcept {
+    return make_error_code(code);
+  } // NOLINT(google-explicit-constructor)
 };
 
 /// A permit or why there is none. `value()` of a refusal throws boost::system::system_error.

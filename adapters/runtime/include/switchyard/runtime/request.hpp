@@ -21,14 +21,14 @@ namespace switchyard {
 struct request {
   std::string route;                              ///< name of an active route; case does not count [B1]
   std::string operation = "/v1/chat/completions"; ///< path; `/v1/X` goes to the provider's base URL + `/X`
-  std::string body;                               ///< a JSON object; its `model` is replaced by the provider's, and may be missing
-  header_list headers{};                          ///< to pass on to the provider
-  std::optional<std::string> idempotency_key{};   ///< 1-255 characters of 0x21-0x7E [I1]
-  std::optional<duration> idempotency_ttl{};      ///< > 0; the configured one without it. Ignored without a key
-  std::string tenant{};                           ///< scopes the key; without zero bytes
-  std::string request_id{};                       ///< 1-128 of [A-Za-z0-9._-]; empty: one is made
-  std::optional<duration> timeout{};              ///< > 0; the smaller of it and the route's deadline rules [B8]
-  bool fallback = true;                           ///< false: the primary route only
+  std::string body;      ///< a JSON object; its `model` is replaced by the provider's, and may be missing
+  header_list headers{}; ///< to pass on to the provider
+  std::optional<std::string> idempotency_key{}; ///< 1-255 characters of 0x21-0x7E [I1]
+  std::optional<duration> idempotency_ttl{};    ///< > 0; the configured one without it. Ignored without a key
+  std::string tenant{};                         ///< scopes the key; without zero bytes
+  std::string request_id{};                     ///< 1-128 of [A-Za-z0-9._-]; empty: one is made
+  std::optional<duration> timeout{};            ///< > 0; the smaller of it and the route's deadline rules [B8]
+  bool fallback = true;                         ///< false: the primary route only
 };
 
 /// A success: an answer of a provider, or a stored one.
@@ -63,7 +63,9 @@ struct request_error {
   std::string request_id; ///< empty when the request was not taken
 
   /// The code alone, in `category()`.
-  operator boost::system::error_code() const noexcept { return make_error_code(code); } // NOLINT(google-explicit-constructor)
+  operator boost::system::error_code() const noexcept {
+    return make_error_code(code);
+  } // NOLINT(google-explicit-constructor)
 };
 
 /// How a submit ends. `value()` of a failure throws boost::system::system_error with the code and the message.

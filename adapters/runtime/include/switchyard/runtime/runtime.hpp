@@ -30,16 +30,17 @@ namespace switchyard {
 [[noreturn]] void throw_exception_from_error(const start_error& error, const boost::source_location& where);
 
 namespace detail {
-void submit(const std::shared_ptr<runtime_state>& state, request r, const std::shared_ptr<completion<submit_result>>& done);
+void submit(const std::shared_ptr<runtime_state>& state, request r,
+            const std::shared_ptr<completion<submit_result>>& done);
 }
 
 /// The engine at work: threads, actors, stores and connections of one configuration. Movable; its functions are
 /// thread-safe but for moving, `stop` and destruction, which belong to the owner.
 class runtime {
 public:
-  /// Validates the configuration, opens the data directory, and starts. On failure nothing is left running. A provider, a
-  /// store or a log of the program's own goes into the options. A program that only guards operations of its own needs
-  /// neither providers nor routes.
+  /// Validates the configuration, opens the data directory, and starts. On failure nothing is left running. A provider,
+  /// a store or a log of the program's own goes into the options. A program that only guards operations of its own
+  /// needs neither providers nor routes.
   static boost::system::result<runtime, start_error> start(config settings, core_options options = {});
 
   runtime(runtime&&) noexcept = default;
@@ -51,9 +52,10 @@ public:
   /// Submits a request. Completes with a `submit_result`: `void(submit_result)`.
   ///
   /// The handler is called exactly once, through its associated executor, which has work until then, and never from
-  /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick there,
-  /// or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once with
-  /// `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen [I7].
+  /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick
+  /// there, or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once
+  /// with `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen
+  /// [I7].
   template <boost::asio::completion_token_for<void(submit_result)> Token>
   auto async_submit(request r, Token&& token) {
     return boost::asio::async_initiate<Token, void(submit_result)>(
@@ -69,9 +71,9 @@ public:
   /// the guard refuses everything.
   circuit_guard circuit(const std::string& id, const std::string& profile = "default");
 
-  /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with that
-  /// error too; what is queued for the disk is written, threads and actors end. When it returns every handler was called
-  /// or handed to its executor. Blocks; to be called on none of the runtime's I/O threads, so not in a handler
+  /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with
+  /// that error too; what is queued for the disk is written, threads and actors end. When it returns every handler was
+  /// called or handed to its executor. Blocks; to be called on none of the runtime's I/O threads, so not in a handler
   /// that has no executor of its own. Does nothing the second time.
   void stop(duration grace);
 
