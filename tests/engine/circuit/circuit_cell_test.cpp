@@ -449,6 +449,26 @@ TEST_CASE("a full queue sends reports by message, in order with what follows, an
   CHECK(c.admits() == kind::refused);
 }
 
+TEST_CASE("a queue of the largest capacity never looked full, and overwrote what was not counted [C4]") {
+  celled_circuit c(window_of(100'000), circuit_cell::max_capacity);
+  for (std::uint32_t i = 0; i < circuit_cell::max_capacity; ++i)
+    REQUIRE(c.report(outcome::slow_success).queued);
+  CHECK_FALSE(c.report(outcome::slow_success).queued);
+  CHECK(c.admits() == kind::ask);
+}
+
+TEST_CASE(
+    "what does not fit in a disabled circuit's queue is dropped: nobody asks there, so messages would pile up [U4]") {
+  celled_circuit c(streak_profile(100), 2);
+  c.it.set_mode(circuit_mode::disabled);
+  c.drain();
+  for (int i = 0; i < 10; ++i)
+    CHECK(c.report(outcome::failure).queued);
+  c.drain();
+  CHECK(c.it.snapshot(c.now).consecutive_failures == 2);
+  CHECK_FALSE(c.cell.unfinished());
+}
+
 TEST_CASE("once all that came by message is counted the queue is used again [C4]") {
   celled_circuit c(window_of(100), 2);
   outcome_report r;
