@@ -196,7 +196,7 @@ private:
       rows.push_back(std::move(row));
     }
     static constexpr std::array<std::string_view, 3> modes{"off", "fallbacks", "all"};
-    return {{"window_seconds", std::chrono::duration<double>(settings.health.window).count()},
+    return {{"window_seconds", std::chrono::round<std::chrono::seconds>(settings.health.window).count()},
             {"reorder", modes[static_cast<std::size_t>(settings.health.reorder)]},
             {"providers", std::move(rows)}};
   }

@@ -32,6 +32,16 @@ void permit::stop_watching() noexcept {
   circuit_->stop_watching(*this);
 }
 
+bool permit::success() noexcept {
+  if (!take())
+    return false;
+  if (!timed_ && probe_ == 0 && amends_ == 0)
+    circuit_->report_plain_success(*this);
+  else
+    circuit_->report(*this, outcome::success, std::nullopt, std::nullopt);
+  return true;
+}
+
 bool permit::success(std::optional<duration> took) noexcept {
   if (!take())
     return false;

@@ -67,18 +67,15 @@ guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const cor
 
 // ---- admission -------------------------------------------------------------------------------------------------
 
-permit guarded_circuit::make_permit(std::uint32_t generation, std::uint32_t probe) noexcept {
-  permit p{*this, generation, probe};
-  if (slow_after_) {
-    p.started_ = steady_now();
-    p.timed_ = true;
-  }
-  return p;
+acquisition guarded_circuit::grant(std::uint32_t generation, std::uint32_t probe) noexcept {
+  if (slow_after_)
+    return acquisition{permit_key{}, *this, generation, probe, steady_now()};
+  return acquisition{permit_key{}, *this, generation, probe};
 }
 
 acquisition guarded_circuit::acquire() noexcept {
   if (const auto fast = cell_.try_admit(latest); fast.what == fast_admission::kind::admitted)
-    return make_permit(fast.generation, 0);
+    return grant(fast.generation, 0);
   if (auto answer = try_now())
     return *std::move(answer);
   return ask_and_wait();
@@ -89,7 +86,7 @@ std::optional<acquisition> guarded_circuit::try_now() noexcept {
   const auto answer = cell_.try_admit(steady_now());
   switch (answer.what) {
   case kind::admitted:
-    return make_permit(answer.generation, 0);
+    return grant(answer.generation, 0);
   case kind::refused:
     return refused(answer.wait);
   case kind::ask:
@@ -119,7 +116,7 @@ acquisition guarded_circuit::answer_for(const std::optional<admission_verdict>& 
     return owner_.gate().closed() ? unavailable() : refused(std::nullopt);
   if (verdict->what == admission_verdict::kind::refused)
     return refused(verdict->wait);
-  return make_permit(verdict->generation, verdict->probe);
+  return grant(verdict->generation, verdict->probe);
 }
 
 // A refusal is counted and an event, and costs no message [C11].
@@ -139,13 +136,8 @@ circuit_refusal guarded_circuit::unavailable() noexcept {
 
 // The clock is read only where the time decides something: for a failure, a probe, and what is timed. Plain successes
 // are dated by the breaker.
-void guarded_circuit::report(permit& p, outcome what, std::optional<duration> took,
-                             std::optional<duration> retry_after) noexcept {
-  if (what == outcome::success && !took && !p.timed_ && p.probe_ == 0 && p.amends_ == 0) {
-    if (const auto receipt = cell_.report_success(p.generation_); receipt.wake || !receipt.queued)
-      follow_up(receipt, success_of(p.generation_));
-    return;
-  }
+void guarded_circuit::report(permit& p, outcome what, const std::optional<duration>& given,
+                             const std::optional<duration>& retry_after) noexcept {
   outcome_report r;
   r.generation = p.generation_;
   r.probe = p.probe_;
@@ -153,6 +145,7 @@ void guarded_circuit::report(permit& p, outcome what, std::optional<duration> to
   r.retry_after = retry_after;
   if (what == outcome::failure || p.timed_ || p.probe_ != 0)
     r.at = steady_now();
+  auto took = given;
   if (!took && p.timed_)
     took = r.at - p.started_;
   if (what == outcome::success && slow_after_ && took && *took > *slow_after_)
@@ -161,6 +154,11 @@ void guarded_circuit::report(permit& p, outcome what, std::optional<duration> to
   if (took)
     emit_call(what, *took);
   hand_in(r);
+}
+
+void guarded_circuit::report_plain_success(const permit& p) noexcept {
+  if (const auto receipt = cell_.report_success(p.generation_); receipt.wake || !receipt.queued)
+    follow_up(receipt, success_of(p.generation_));
 }
 
 // Returns the report's ticket.

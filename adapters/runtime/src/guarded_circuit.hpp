@@ -37,7 +37,10 @@ public:
   void stop_watching(permit& p) noexcept;
 
   /// Reports what the permit's call came to; the permit has been taken.
-  void report(permit& p, outcome what, std::optional<duration> took, std::optional<duration> retry_after) noexcept;
+  void report(permit& p, outcome what, const std::optional<duration>& given,
+              const std::optional<duration>& retry_after) noexcept;
+  /// The same for a success of an ordinary permit that nobody timed: nearly all of them.
+  void report_plain_success(const permit& p) noexcept;
 
   void count_refused_report() noexcept { refused_reports_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t refused_reports() const noexcept { return refused_reports_.load(std::memory_order_relaxed); }
@@ -46,7 +49,7 @@ private:
   using watch_list = boost::intrusive::list<watched_call, boost::intrusive::constant_time_size<false>>;
 
   acquisition ask_and_wait() noexcept;
-  permit make_permit(std::uint32_t generation, std::uint32_t probe) noexcept;
+  acquisition grant(std::uint32_t generation, std::uint32_t probe) noexcept;
   circuit_refusal refused(std::optional<duration> wait) noexcept;
   circuit_refusal unavailable() noexcept;
   acquisition answer_for(const std::optional<admission_verdict>& verdict) noexcept;

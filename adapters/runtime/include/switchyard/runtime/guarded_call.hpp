@@ -155,8 +155,12 @@ private:
   void answered(acquisition answer) {
     if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
       slot.clear();
-    if (cancelled_)
-      return end(boost::asio::error::operation_aborted); // the permit goes back [C16]
+    if (cancelled_) {
+      {
+        const auto given_back = std::move(answer);
+      } // the permit goes before the handler runs, which may guard again [C16]
+      return end(boost::asio::error::operation_aborted);
+    }
     if (!answer)
       return end(answer.error());
     call(std::move(*answer));

@@ -17,6 +17,12 @@ namespace switchyard {
 namespace detail {
 class guarded_circuit;
 struct watched_call;
+
+/// Who can make one can make permits.
+class permit_key {
+  friend class guarded_circuit;
+  permit_key() = default;
+};
 } // namespace detail
 
 /// Leave to make one call, and the duty to say what it came to. Reported once; a permit that goes without a report
@@ -28,6 +34,12 @@ struct watched_call;
 /// A report never waits and never fails; every later caller sees its consequence [C4].
 class permit {
 public:
+  /// For the circuit only. Made where it is to be: to move what was just written is the dearest part of a call.
+  permit(detail::permit_key, detail::guarded_circuit& circuit, std::uint32_t generation, std::uint32_t probe) noexcept
+      : circuit_(&circuit), generation_(generation), probe_(probe) {}
+  permit(detail::permit_key, detail::guarded_circuit& circuit, std::uint32_t generation, std::uint32_t probe,
+         time_point started) noexcept
+      : circuit_(&circuit), started_(started), generation_(generation), probe_(probe), timed_(true) {}
   permit(permit&& other) noexcept { take_over(other); }
   permit& operator=(permit&& other) noexcept {
     if (this != &other) {
@@ -38,9 +50,12 @@ public:
   }
   ~permit() { release(); }
 
-  /// The call went well. `took` is how long it took, if the caller knows better than this permit: a success slower than
-  /// the profile's `slow_call_after` is slow [C1].
-  bool success(std::optional<duration> took = std::nullopt) noexcept;
+  /// The call went well.
+  bool success() noexcept;
+
+  /// The same, by one who knows better than this permit how long the call took: a success slower than the profile's
+  /// `slow_call_after` is slow [C1].
+  bool success(std::optional<duration> took) noexcept;
 
   /// The call failed: counts towards a trip. `retry_after` is how long the other side asked to be left alone [C5].
   bool failure(std::optional<duration> retry_after = std::nullopt) noexcept;
@@ -62,9 +77,6 @@ public:
 
 private:
   friend class detail::guarded_circuit;
-
-  permit(detail::guarded_circuit& circuit, std::uint32_t generation, std::uint32_t probe) noexcept
-      : circuit_(&circuit), generation_(generation), probe_(probe) {}
 
   void take_over(permit& other) noexcept {
     if (other.watched_)
