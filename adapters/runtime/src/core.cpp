@@ -332,6 +332,10 @@ void core_impl::stop(duration grace) {
   stop_actors();
   system_->await_all_actors_done();
   io_.stop();
+  // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached actor.
+  environment_->shards.clear();
+  environment_->writer = telemetry_writer_actor{};
+  environment_.reset();
   system_.reset();
 }
 
@@ -372,7 +376,6 @@ void core_impl::stop_actors() {
   caf::anon_send_exit(writer_, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(health_, caf::exit_reason::user_shutdown);
-  environment_.reset();
   directory_ = directory_actor{};
   health_ = health_actor{};
   writer_ = telemetry_writer_actor{};

@@ -91,7 +91,7 @@ private:
   health_actor health_;
   telemetry_writer_actor writer_;
   telemetry_reader_actor reader_;
-  std::shared_ptr<const request_environment> environment_;
+  std::shared_ptr<request_environment> environment_;
 
   std::atomic<bool> refusing_{false};
   std::atomic<std::size_t> in_flight_{0};
