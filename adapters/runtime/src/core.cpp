@@ -332,7 +332,8 @@ void core_impl::stop(duration grace) {
   stop_actors();
   system_->await_all_actors_done();
   io_.stop();
-  // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached actor.
+  // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached
+  // actor.
   environment_->shards.clear();
   environment_->writer = telemetry_writer_actor{};
   environment_.reset();
