@@ -218,7 +218,8 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
   s.self = self;
   s.store = std::move(store);
   s.shared = std::move(shared);
-  // Should a shard ever follow a dead one, it must not give out its tokens again: it starts anywhere, with room to count on.
+  // Should a shard ever follow a dead one, it must not give out its tokens again: it starts anywhere, with room to
+  // count on.
   s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
   return {
