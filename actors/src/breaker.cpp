@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace switchyard {
 
@@ -20,6 +22,11 @@ using std::chrono::milliseconds;
 
 // Successes of a window wait at most so long to be counted when nothing else wakes the breaker.
 constexpr milliseconds lazy_interval{200};
+
+struct grant {
+  caf::actor_addr holder;
+  std::uint32_t generation;
+};
 
 struct breaker_state {
   static inline const char* name = "switchyard.breaker";
@@ -36,12 +43,17 @@ struct breaker_state {
   bool drain_sent = false;   ///< a drain_reports of its own is on its way
   bool lazy = false;
   std::optional<time_point> lazy_until;
+  /// Probes whose holders are actors, by id: a holder that dies gives its slot back [C8, C16].
+  std::unordered_map<std::uint32_t, grant> holders;
+  std::vector<caf::actor_addr> gone; ///< died, and what they handed in is not yet counted
 
   circuit_cell& cell() const { return handle->cell(); }
   time_point now() const { return self->clock().now(); }
 
   void count(const outcome_report& report, time_point at) {
     own->report(report, at);
+    if (report.probe != 0 && !holders.empty())
+      unwatch(report.probe);
     ++counted;
     rates_due = true;
   }
@@ -57,10 +69,42 @@ struct breaker_state {
     if (!cell().unfinished())
       for (; !held.empty(); held.pop_front()) {
         count(held.front(), at);
-        cell().overflow_counted();
+        cell().overflow_counted(held.front().ticket);
       }
+    const bool complete = held.empty() && !cell().unfinished();
+    if (complete)
+      for (const auto& holder : std::exchange(gone, {}))
+        give_back_probes_of(holder, at);
     publish(at);
-    return held.empty() && !cell().unfinished();
+    return complete;
+  }
+
+  void unwatch(std::uint32_t probe) {
+    const auto node = holders.extract(probe);
+    if (!node.empty())
+      self->demonitor(node.mapped().holder);
+  }
+
+  // Its own outcomes went before it, so a probe that it still holds never gets one.
+  void give_back_probes_of(const caf::actor_addr& holder, time_point at) {
+    for (auto it = holders.begin(); it != holders.end();) {
+      if (it->second.holder != holder) {
+        ++it;
+        continue;
+      }
+      outcome_report unused;
+      unused.generation = it->second.generation;
+      unused.probe = it->first;
+      unused.what = outcome::cancelled;
+      unused.at = at;
+      it = holders.erase(it);
+      own->report(unused, at);
+    }
+  }
+
+  void holder_down(const caf::down_msg& down) {
+    gone.push_back(down.source);
+    drain(now());
   }
 
   // What every handler does last: the view, then who else wants to know, then the timers.
@@ -151,6 +195,11 @@ struct breaker_state {
       return refused;
     }
     const auto verdict = own->ask(at);
+    if (verdict.what == admission_verdict::kind::probe && request.held_by_asker)
+      if (const auto asker = caf::actor_cast<caf::actor>(self->current_sender())) {
+        holders[verdict.probe] = {asker.address(), verdict.generation};
+        self->monitor(asker);
+      }
     publish(at);
     return verdict;
   }
@@ -197,6 +246,7 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
   s.self = self;
   s.handle = std::move(handle);
   s.shared = std::move(shared);
+  self->set_down_handler([&s](const caf::down_msg& down) { s.holder_down(down); });
   s.cell().take_over();
   s.cell().set_lazy(false); // the timer died with the predecessor
   s.own.emplace(s.handle->settings(), s.shared->random(), s.cell().generation() + 1);

@@ -11,9 +11,8 @@
 
 namespace switchyard {
 
-const idempotency_actor& shard_of(const std::vector<idempotency_actor>& shards, std::string_view scope) {
-  static const idempotency_actor none;
-  return shards.empty() ? none : shards[std::hash<std::string_view>{}(scope) % shards.size()];
+idempotency_actor shard_of(const idempotency_shards& shards, std::string_view scope) {
+  return shards.empty() ? idempotency_actor{} : shards[std::hash<std::string_view>{}(scope) % shards.size()]->get();
 }
 
 namespace {
@@ -175,6 +174,9 @@ struct shard_state {
     if (stored && (s.answer || s.result)) {
       answer.result = s.answer ? replay_of(*s.answer) : failure_of(*s.result);
       answer.verdict.status = status_of(*answer.result);
+      answer.verdict.failure = answer.result->failure;
+      if (answer.result->what == request_result::kind::own_error)
+        answer.verdict.code = answer.result->code;
     }
     for (const auto waiter : waiting) {
       const auto node = joiners.extract(waiter);
@@ -218,8 +220,7 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
   s.self = self;
   s.store = std::move(store);
   s.shared = std::move(shared);
-  // Should a shard ever follow a dead one, it must not give out its tokens again: it starts anywhere, with room to
-  // count on.
+  // A shard that follows a dead one must not give out its tokens again: it starts anywhere, with room to count on.
   s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
   return {

@@ -74,7 +74,8 @@ struct request_state {
     const auto breaker = w.circuit->breaker();
     if (!breaker)
       return go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener()));
-    self->request(breaker, breaker_limit, probe_request{now() + breaker_limit - delivery})
+    self->request(breaker, breaker_limit,
+                  probe_request{.until = now() + breaker_limit - delivery, .held_by_asker = true})
         .then(
             [this](const admission_verdict& v) {
               go_on(runner->feed(flow_input::breaker_verdict{v}, now(), listener()));
@@ -82,22 +83,32 @@ struct request_state {
             [this](const caf::error&) { go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener())); });
   }
 
+  void key_unavailable() {
+    key_answer answer;
+    answer.verdict.what = flow_input::key_verdict::kind::unavailable;
+    go_on(runner->key_answered(answer, now(), listener()));
+  }
+
   void ask(const runner_wish::reserve&) {
-    const auto unavailable = [this] {
-      key_answer answer;
-      answer.verdict.what = flow_input::key_verdict::kind::unavailable;
-      go_on(runner->key_answered(answer, now(), listener()));
-    };
-    const auto& shard = runner->shard();
+    const auto unavailable = [this] { key_unavailable(); };
+    const auto shard = runner->shard();
     if (!shard)
       return unavailable();
     self->request(shard, shard_limit, runner->reservation(next_waiter()))
-        .then([this](const key_answer& answer) { go_on(runner->key_answered(answer, now(), listener())); },
-              [unavailable](const caf::error&) { unavailable(); });
+        .then(
+            [this, shard](const key_answer& answer) {
+              if (answer.verdict.what == flow_input::key_verdict::kind::joined)
+                self->monitor(shard); // whose death is the last that a joiner hears of its leader
+              go_on(runner->key_answered(answer, now(), listener()));
+            },
+            [unavailable](const caf::error&) { unavailable(); });
   }
 
   void ask(const runner_wish::settle& w) {
-    self->request(runner->shard(), shard_limit, runner->settlement(w.success))
+    const auto shard = runner->shard();
+    if (!shard)
+      return go_on(runner->feed(flow_input::key_settled{false}, now(), listener()));
+    self->request(shard, shard_limit, runner->settlement(w.success))
         .then(
             [this](const key_settled& s) { go_on(runner->feed(flow_input::key_settled{s.stored}, now(), listener())); },
             [this](const caf::error&) { go_on(runner->feed(flow_input::key_settled{false}, now(), listener())); });
@@ -110,6 +121,7 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
   auto& state = self->state;
   state.self = self;
   state.runner = std::move(*runner);
+  self->set_down_handler([&state](const caf::down_msg&) { state.key_unavailable(); });
   if (!std::holds_alternative<std::monostate>(*pending))
     state.go_on(*pending);
   return {
@@ -129,9 +141,7 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
         state.armed.reset();
         state.go_on(state.runner->timer(state.now(), state.listener()));
       },
-      [&state](const cancel_request& c) {
-        state.go_on(state.runner->feed(flow_input::cancel{c.force}, state.now(), state.listener()));
-      },
+      [&state](const cancel_request& c) { state.go_on(state.runner->cancel(c.force, state.now(), state.listener())); },
   };
 }
 

@@ -1,6 +1,5 @@
 #include "switchyard/actors/request_runner.hpp"
 
-#include "switchyard/actors/idempotency.hpp"
 #include "switchyard/engine/backoff.hpp"
 
 #include <caf/send.hpp>
@@ -33,8 +32,8 @@ request_runner::request_runner(request_spec spec, std::shared_ptr<const request_
 request_runner::~request_runner() {
   if (flow_.done())
     return;
-  const flow_event last_words[] = {flow_input::cancel{true}, flow_input::key_verdict{}, flow_input::breaker_verdict{},
-                                   flow_input::key_settled{false}};
+  const flow_event last_words[] = {flow_input::cancel{true, progress()}, flow_input::key_verdict{},
+                                   flow_input::breaker_verdict{}, flow_input::key_settled{false}};
   for (const auto& input : last_words)
     feed(input, flow_.last_step_at(), nullptr);
   assert(flow_.done());
@@ -53,7 +52,8 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
           } else if constexpr (std::is_same_v<action_type, flow_action::ask_breaker>) {
             wish = runner_wish::breaker{spec_.where->circuits[a.target->index]};
           } else if constexpr (std::is_same_v<action_type, flow_action::leave_key>) {
-            caf::anon_send(shard(), leave_key{spec_.key->scope, waiter_});
+            if (auto owner = shard())
+              caf::anon_send(owner, leave_key{spec_.key->scope, waiter_});
           } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
             if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
               caf::anon_send(breaker, drain_reports{});
@@ -115,10 +115,20 @@ runner_request request_runner::key_answered(const key_answer& answer, time_point
 }
 
 runner_request request_runner::timer(time_point now, const listener_factory& listener) {
-  return feed(flow_input::timer{attempt_ && attempt_->responded()}, now, listener);
+  return feed(flow_input::timer{progress()}, now, listener);
 }
 
-const idempotency_actor& request_runner::shard() const {
+runner_request request_runner::cancel(bool force, time_point now, const listener_factory& listener) {
+  return feed(flow_input::cancel{force, progress()}, now, listener);
+}
+
+flow_input::attempt_progress request_runner::progress() const {
+  if (!attempt_)
+    return {};
+  return {.sent = attempt_->sent(), .responded = attempt_->responded()};
+}
+
+idempotency_actor request_runner::shard() const {
   return shard_of(environment_->shards, spec_.key->scope);
 }
 
@@ -181,6 +191,7 @@ void request_runner::finish(const flow_action::finish& f) {
 std::shared_ptr<request_result> request_runner::make_result(const flow_action::finish& f) const {
   using kind = flow_action::finish::kind;
   auto result = std::make_shared<request_result>();
+  result->failure = flow_.result_class();
   result->retry_after = f.retry_after;
   result->trail = flow_.trail();
   result->attempts = flow_.attempts();
@@ -242,8 +253,10 @@ std::string request_runner::message_for(errc code) const {
 void request_runner::write_telemetry() {
   auto record = std::make_unique<telemetry_record>(flow_.take_record());
   environment_->shared->emit(request_event{*record});
-  if (environment_->telemetry && environment_->telemetry->push(std::move(record)) && environment_->writer)
-    caf::anon_send(environment_->writer, drain_telemetry{});
+  if (!environment_->telemetry || !environment_->telemetry->push(std::move(record)) || !environment_->writer)
+    return;
+  if (auto writer = environment_->writer->get())
+    caf::anon_send(writer, drain_telemetry{});
 }
 
 } // namespace switchyard

@@ -45,7 +45,7 @@ struct writer_state {
   telemetry_writer_actor::stateful_pointer<writer_state> self = nullptr;
   std::shared_ptr<telemetry_queue> queue;
   std::shared_ptr<telemetry_log> log;
-  health_actor health;
+  std::shared_ptr<actor_slot<health_actor>> health;
   std::shared_ptr<const services> shared;
   std::vector<std::shared_ptr<const telemetry_record>> batch;
   bool timer_set = false;
@@ -88,8 +88,8 @@ struct writer_state {
     if (log)
       if (const auto written = log->append(batch); !written)
         report_loss(rows, written.error().message);
-    if (!scored->empty())
-      self->send(health, health_batch{std::move(scored)});
+    if (const auto to = health->get(); to && !scored->empty())
+      self->send(to, health_batch{std::move(scored)});
   }
 
   // Counted at once, logged once a minute [H7].
@@ -128,7 +128,8 @@ struct writer_state {
 
 telemetry_writer_actor::behavior_type writer_behavior(telemetry_writer_actor::stateful_pointer<writer_state> self,
                                                       std::shared_ptr<telemetry_queue> queue,
-                                                      std::shared_ptr<telemetry_log> log, health_actor health,
+                                                      std::shared_ptr<telemetry_log> log,
+                                                      std::shared_ptr<actor_slot<health_actor>> health,
                                                       std::shared_ptr<const services> shared) {
   auto& s = self->state;
   s.self = self;
@@ -159,7 +160,8 @@ telemetry_reader_actor::behavior_type reader_behavior(telemetry_reader_actor::po
 } // namespace
 
 telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::shared_ptr<telemetry_queue> queue,
-                                              std::shared_ptr<telemetry_log> log, health_actor health,
+                                              std::shared_ptr<telemetry_log> log,
+                                              std::shared_ptr<actor_slot<health_actor>> health,
                                               std::shared_ptr<const services> shared, bool detached) {
   if (detached)
     return system.spawn<caf::detached>(writer_behavior, std::move(queue), std::move(log), std::move(health),

@@ -8,11 +8,6 @@ namespace switchyard {
 
 namespace {
 
-/// `t + d`, or the last point in time if that lies beyond it. `d` is not negative.
-time_point plus(time_point t, duration d) noexcept {
-  return t > time_point::max() - d ? time_point::max() : t + d;
-}
-
 /// A real number of nanoseconds as a duration of at most `limit`.
 duration at_most(double nanoseconds, duration limit) noexcept {
   if (!(nanoseconds < static_cast<double>(limit.count())))

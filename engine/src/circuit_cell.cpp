@@ -1,10 +1,14 @@
 #include "switchyard/engine/circuit_cell.hpp"
 
+#include "circuit_words.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <utility>
 
 namespace switchyard {
+
+using namespace circuit_words;
 
 // Memory orders. Let S be the breaker's stores of a publication, in their order: (progress with distance 0), next
 // probe, admission, valid-until, progress; let R be a caller's loads: tickets, progress, admission, valid-until.
@@ -29,117 +33,6 @@ namespace switchyard {
 //    if the epoch it loaded was even and is still there when it takes its ticket, then the admission it compared with
 //    was the present one, before and after. What took a ticket before the epoch became odd is of the old generation
 //    and is dropped (`stale_to_`). In an odd epoch a success takes a place in the queue, with its generation.
-
-namespace {
-
-constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
-constexpr auto unknown_time = std::numeric_limits<std::int64_t>::max();
-
-/// A field of a 64-bit word; counters in it wrap.
-template <unsigned Shift, unsigned Width>
-struct field {
-  static constexpr std::uint64_t max = (std::uint64_t{1} << Width) - 1;
-  static constexpr std::uint32_t get(std::uint64_t word) noexcept {
-    return static_cast<std::uint32_t>(word >> Shift & max);
-  }
-  static constexpr std::uint64_t set(std::uint64_t word, std::uint64_t value) noexcept {
-    return (word & ~(max << Shift)) | (value & max) << Shift;
-  }
-  static constexpr std::uint64_t limited(std::uint64_t word, std::uint64_t value) noexcept {
-    return set(word, std::min(value, max));
-  }
-  /// `a - b`, wrapped. Negative when `b` was read later and has passed `a`.
-  static constexpr std::int32_t ahead(std::uint32_t a, std::uint32_t b) noexcept {
-    return static_cast<std::int32_t>((a - b) << (32 - Width)) >> (32 - Width);
-  }
-};
-
-// The tickets word. A drain is due long before so many tickets are pending that they would wrap.
-using taken_tickets = field<0, 28>;
-using taken_places = field<28, 8>;
-using epoch = field<36, 8>;
-using overflowed = field<44, 20>;
-
-// The progress word: the same two counters as far as they are counted, and the distances from there.
-using settled_tickets = field<0, 28>;
-using settled_places = field<28, 8>;
-using any_distance = field<36, 14>;
-using failure_distance = field<50, 14>;
-
-static_assert(circuit_cell::max_capacity <= taken_places::max / 2, "places are told apart across a lap");
-
-constexpr std::int32_t pending_tickets(std::uint64_t tickets, std::uint64_t progress) noexcept {
-  return taken_tickets::ahead(taken_tickets::get(tickets), settled_tickets::get(progress));
-}
-
-/// Whether what is pending cannot have tripped the circuit.
-constexpr bool harmless(std::uint64_t tickets, std::uint64_t progress) noexcept {
-  const auto places = taken_places::ahead(taken_places::get(tickets), settled_places::get(progress));
-  return places < static_cast<std::int32_t>(failure_distance::get(progress)) ||
-         pending_tickets(tickets, progress) < static_cast<std::int32_t>(any_distance::get(progress));
-}
-
-constexpr std::int64_t nanoseconds(time_point t) noexcept {
-  return t.time_since_epoch().count();
-}
-
-/// The admission word: generation in the high half, the rest in bits of the low half.
-struct view {
-  circuit_state state = circuit_state::closed;
-  circuit_mode mode = circuit_mode::automatic;
-  bool probe_available = false;
-  bool success_is_idle = false;
-  std::uint32_t generation = 1;
-
-  constexpr std::uint64_t pack() const noexcept {
-    return std::uint64_t{generation} << 32 | static_cast<std::uint32_t>(state) | static_cast<std::uint32_t>(mode) << 2 |
-           static_cast<std::uint32_t>(probe_available) << 4 | static_cast<std::uint32_t>(success_is_idle) << 5;
-  }
-  static constexpr view unpack(std::uint64_t word) noexcept {
-    const auto bits = static_cast<std::uint32_t>(word);
-    return {static_cast<circuit_state>(bits & 3), static_cast<circuit_mode>(bits >> 2 & 3), (bits >> 4 & 1) != 0,
-            (bits >> 5 & 1) != 0, static_cast<std::uint32_t>(word >> 32)};
-  }
-};
-
-/// `a - b` of two generations.
-constexpr std::int32_t newer(std::uint32_t a, std::uint32_t b) noexcept {
-  return static_cast<std::int32_t>(a - b);
-}
-
-/// Names of queued reports and of those that travel in messages are kept apart by the top bit.
-constexpr std::uint32_t overflow_name = 1u << 31;
-
-bool is_plain_success(const outcome_report& r) noexcept {
-  return r.what == outcome::success && r.probe == 0 && r.amends == 0;
-}
-
-void append_encoded(std::string& to, const std::string& part) {
-  for (const char c : part) {
-    if (c == '/')
-      to += "%2F";
-    else if (c == '%')
-      to += "%25";
-    else
-      to += c;
-  }
-}
-
-} // namespace
-
-std::string circuit_id::str() const {
-  std::string result;
-  append_encoded(result, provider);
-  if (!model.empty() || !region.empty()) {
-    result += '/';
-    append_encoded(result, model);
-  }
-  if (!region.empty()) {
-    result += '/';
-    append_encoded(result, region);
-  }
-  return result;
-}
 
 /// A queued report in 32 bytes.
 struct circuit_cell::slot {
@@ -214,8 +107,12 @@ fast_admission circuit_cell::try_admit(time_point now) const noexcept {
       return {kind::refused, v.generation, duration{next - nanoseconds(now)}};
     return {kind::ask, v.generation, {}};
   }
-  case circuit_state::half_open:
-    return {v.probe_available ? kind::ask : kind::refused, v.generation, {}};
+  case circuit_state::half_open: {
+    // A probe's outcome that is handed in and not yet counted may close the circuit, or free the slot: whoever begins
+    // after it was answered is not refused for it [C4, C8].
+    const bool pending = taken_places::get(tickets) != settled_places::get(progress) || overflowed::get(tickets) != 0;
+    return {v.probe_available || pending ? kind::ask : kind::refused, v.generation, {}};
+  }
   }
   return {};
 }
@@ -275,7 +172,7 @@ report_receipt circuit_cell::report(const outcome_report& r) noexcept {
     if (!tickets_.compare_exchange_weak(word, taken, std::memory_order_seq_cst, std::memory_order_acquire))
       continue;
     if (!fits)
-      return overflow(r);
+      return overflow(r, incarnation::get(taken));
     if (how == handling::queue) {
       auto& s = slots_[place & (capacity_ - 1)];
       s.write(r);
@@ -307,10 +204,10 @@ report_receipt circuit_cell::report_success(std::uint32_t generation) noexcept {
   }
 }
 
-report_receipt circuit_cell::overflow(const outcome_report& r) noexcept {
-  report_receipt receipt{.wake = false, .queued = false, .ticket = 0};
-  if (r.what == outcome::hanging) // only these are named later
-    receipt.ticket = overflow_names_.fetch_add(1, std::memory_order_relaxed) | overflow_name;
+report_receipt circuit_cell::overflow(const outcome_report& r, std::uint32_t of_incarnation) noexcept {
+  report_receipt receipt{.wake = false, .queued = false, .ticket = overflow_name | of_incarnation << incarnation_shift};
+  if (r.what == outcome::hanging) // only these are amended later
+    receipt.ticket |= overflow_names_.fetch_add(1, std::memory_order_relaxed) & name_mask;
   return receipt;
 }
 
@@ -428,19 +325,28 @@ std::uint64_t circuit_cell::bump_epoch() noexcept {
   return word;
 }
 
+void circuit_cell::overflow_counted(std::uint32_t ticket) noexcept {
+  if ((ticket & ~overflow_name) >> incarnation_shift == incarnation::get(tickets_.load(std::memory_order_relaxed)))
+    ++overflow_counted_; // else `take_over` has given it up
+}
+
 void circuit_cell::give_back_overflow(std::uint32_t count) noexcept {
   auto word = tickets_.load(std::memory_order_relaxed);
-  // Never below zero: after take_over a message that was given up may yet arrive.
   std::uint64_t less = 0;
   do {
     const auto have = overflowed::get(word);
-    less = overflowed::set(word, have - std::min(count, have));
+    less = overflowed::set(word,
+                           have - std::min(count, have)); // not below zero, should the count ever have been at its end
   } while (!tickets_.compare_exchange_weak(word, less, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
 void circuit_cell::take_over() noexcept {
   overflow_counted_ = 0;
-  give_back_overflow(unlimited);
+  auto word = tickets_.load(std::memory_order_relaxed);
+  std::uint64_t next = 0;
+  do {
+    next = overflowed::set(incarnation::set(word, incarnation::get(word) + std::uint64_t{1}), 0);
+  } while (!tickets_.compare_exchange_weak(word, next, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
 } // namespace switchyard

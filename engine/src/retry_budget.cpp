@@ -8,10 +8,16 @@ namespace switchyard {
 // Relaxed throughout: the bucket orders nothing but itself.
 
 void retry_budget::earn(double budget) noexcept {
+  if (budget > 0)
+    add(static_cast<std::int64_t>(std::llround(std::min(budget, maximum) * static_cast<double>(unit))));
+}
+
+void retry_budget::give_back() noexcept {
+  add(unit);
+}
+
+void retry_budget::add(std::int64_t earned) noexcept {
   constexpr auto full = static_cast<std::int64_t>(maximum) * unit;
-  if (!(budget > 0))
-    return;
-  const auto earned = static_cast<std::int64_t>(std::llround(std::min(budget, maximum) * static_cast<double>(unit)));
   auto held = millionths_.load(std::memory_order_relaxed);
   // A full bucket is only read, so that the path without failures writes nothing shared.
   while (held < full &&

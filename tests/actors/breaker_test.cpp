@@ -112,6 +112,63 @@ TEST_CASE_METHOD(breaker_fixture, "who has given up asking is granted no probe: 
   CHECK(ask<admission_verdict>(c->breaker(), probe_request{now() + 1ns}).what == kind::probe);
 }
 
+TEST_CASE_METHOD(breaker_fixture, "a probe whose holder dies goes to the next caller at once [C8, C16]") {
+  const auto c = circuit();
+  open_half(*c);
+  {
+    caf::scoped_actor holder{system};
+    auto granted = holder->request(c->breaker(), 10s, probe_request{.held_by_asker = true});
+    run();
+    REQUIRE(receive<admission_verdict>(granted).what == admission_verdict::kind::probe);
+    REQUIRE(ask_probe(*c).what == admission_verdict::kind::refused);
+  }
+  run();
+  CHECK(figures(*c).probes_in_flight == 0);
+  CHECK(figures(*c).refused_reports == 0);
+  CHECK(ask_probe(*c).what == admission_verdict::kind::probe);
+}
+
+TEST_CASE_METHOD(breaker_fixture, "a probe granted to one who is dead already goes to the next caller [C8, C16]") {
+  const auto c = circuit();
+  open_half(*c);
+  {
+    caf::scoped_actor gone{system};
+    caf::anon_send(c->breaker(), drain_reports{});
+    gone->request(c->breaker(), 10s, probe_request{.held_by_asker = true});
+  }
+  run();
+  CHECK(ask_probe(*c).what == admission_verdict::kind::probe);
+}
+
+TEST_CASE_METHOD(breaker_fixture, "a holder that dies after its probe's outcome takes nothing with it [C8]") {
+  const auto c = circuit();
+  open_half(*c);
+  {
+    caf::scoped_actor holder{system};
+    auto granted = holder->request(c->breaker(), 10s, probe_request{.held_by_asker = true});
+    run();
+    auto r = of(*c, outcome::success);
+    r.probe = receive<admission_verdict>(granted).probe;
+    hand_in(*c, r);
+  }
+  run();
+  CHECK(c->cell().state() == circuit_state::closed);
+  CHECK(figures(*c).refused_reports == 0);
+}
+
+TEST_CASE_METHOD(breaker_fixture, "an asker that lets somebody else hold its probe may go [C8]") {
+  const auto c = circuit();
+  open_half(*c);
+  {
+    caf::scoped_actor asker{system};
+    auto granted = asker->request(c->breaker(), 10s, probe_request{});
+    run();
+    REQUIRE(receive<admission_verdict>(granted).what == admission_verdict::kind::probe);
+  }
+  run();
+  CHECK(figures(*c).probes_in_flight == 1);
+}
+
 TEST_CASE_METHOD(breaker_fixture, "transitions are told once each and in order") {
   const auto c = circuit();
   open_half(*c);

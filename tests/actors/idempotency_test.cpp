@@ -336,13 +336,15 @@ TEST_CASE_METHOD(shard_fixture, "shards start their tokens apart, so that a repl
 }
 
 TEST_CASE_METHOD(shard_fixture, "a scope has one shard, and without shards there is none") {
-  const std::vector<idempotency_actor> shards{shard, own(spawn_idempotency_shard(system, store, shared, false))};
+  const auto other = own(spawn_idempotency_shard(system, store, shared, false));
+  const idempotency_shards shards{std::make_shared<actor_slot<idempotency_actor>>(shard),
+                                  std::make_shared<actor_slot<idempotency_actor>>(other)};
   bool both[2] = {false, false};
   for (int i = 0; i < 100; ++i) {
     const auto scope = std::to_string(i);
-    const auto& owner = shard_of(shards, scope);
+    const auto owner = shard_of(shards, scope);
     CHECK(owner == shard_of(shards, scope));
-    both[owner == shards[1]] = true;
+    both[owner == other] = true;
   }
   CHECK(both[0]);
   CHECK(both[1]);

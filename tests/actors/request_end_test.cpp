@@ -83,7 +83,7 @@ TEST_CASE_METHOD(request_fixture, "shutdown ends a request in every phase [U4, C
   CHECK(r.result().code == errc::shutting_down);
   CHECK(provider().cancelled(0));
   if (settles)
-    CHECK(ask<std::uint64_t>(environment->shards[0], count_keys{}) == 0);
+    CHECK(ask<std::uint64_t>(environment->shards[0]->get(), count_keys{}) == 0);
 }
 
 TEST_CASE_METHOD(request_fixture,
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(request_fixture,
     CHECK(figures().probes_in_flight == 0);
   }
   SECTION("reserving") {
-    environment->shards = {own(system.spawn(deaf_shard))};
+    shard_is(own(system.spawn(deaf_shard)));
     const auto r = submit({.key = "k"});
     kill(r.actor);
     check_done(r);
@@ -126,11 +126,11 @@ TEST_CASE_METHOD(request_fixture,
     const auto r = submit({.key = "k"});
     kill(r.actor);
     check_done(r);
-    CHECK(ask<std::uint64_t>(environment->shards[0], count_keys{}) == 0);
+    CHECK(ask<std::uint64_t>(environment->shards[0]->get(), count_keys{}) == 0);
   }
   SECTION("settling") {
     const auto r = submit({.key = "k"});
-    environment->shards[0] = own(system.spawn(deaf_shard));
+    shard_is(own(system.spawn(deaf_shard)));
     end(answer_of("hello"));
     REQUIRE_FALSE(r.answered());
     kill(r.actor);
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(request_fixture, "the deadline ends an attempt, and a late word
 TEST_CASE_METHOD(request_fixture, "a late word of a cut attempt is no answer while the key is being settled [F3, I6]") {
   route("a");
   const auto r = submit({.key = "k", .timeout = 5s});
-  environment->shards[0] = own(system.spawn(deaf_shard));
+  shard_is(own(system.spawn(deaf_shard)));
   const auto listener = provider().listener_of(0);
   pass(5s);
   REQUIRE_FALSE(r.answered());

@@ -68,7 +68,7 @@ public:
     environment->system = &system;
     environment->shared = shared;
     environment->telemetry = queue;
-    environment->shards.push_back(own(spawn_idempotency_shard(system, store, shared, false)));
+    shard_is(own(spawn_idempotency_shard(system, store, shared, false)));
   }
 
   // A request under way must not outlive the fixture's providers.
@@ -76,6 +76,11 @@ public:
     for (const auto& actor : actors_)
       caf::anon_send_exit(actor, caf::exit_reason::kill);
     run();
+  }
+
+  /// The only shard from now on.
+  void shard_is(idempotency_actor shard) {
+    environment->shards = {std::make_shared<actor_slot<idempotency_actor>>(std::move(shard))};
   }
 
   void route(const std::string& name, const route_options& o = {}) {

@@ -117,10 +117,10 @@ TEST_CASE_METHOD(request_fixture, "an unreachable shard is store_unavailable: mi
     environment->shards.clear();
   }
   SECTION("dead") {
-    kill(environment->shards[0]);
+    kill(environment->shards[0]->get());
   }
   SECTION("silent") {
-    environment->shards = {own(system.spawn(deaf_shard))};
+    shard_is(own(system.spawn(deaf_shard)));
   }
   const auto r = submit({.key = "k"});
   pass(10s);
@@ -133,10 +133,44 @@ TEST_CASE_METHOD(request_fixture,
                  "a shard that dies before the answer is stored makes it store_unavailable [I5, I13]") {
   route("a");
   const auto r = submit({.key = "k"});
-  kill(environment->shards[0]);
+  kill(environment->shards[0]->get());
   end(answer_of("hello"));
   check_done(r);
   CHECK(r.result().code == errc::store_unavailable);
+}
+
+TEST_CASE_METHOD(request_fixture, "joiners learn of their shard's death, and do not wait for their deadline [I13]") {
+  route("a");
+  const auto leader = submit({.key = "k"});
+  const auto joiner = submit({.key = "k"});
+  REQUIRE_FALSE(joiner.answered());
+  kill(environment->shards[0]->get());
+  REQUIRE(joiner.answered());
+  CHECK(joiner.result().code == errc::store_unavailable);
+  CHECK_FALSE(leader.answered()); // its call runs
+}
+
+TEST_CASE_METHOD(request_fixture, "the deadline ends a request while its breaker is silent [B8]") {
+  route("a");
+  open_half();
+  circuit().set_breaker(own(system.spawn(deaf_breaker)));
+  const auto r = submit({.timeout = 1s});
+  pass(1s);
+  REQUIRE(r.answered());
+  CHECK(r.result().code == errc::deadline_exceeded);
+}
+
+TEST_CASE_METHOD(request_fixture, "the deadline ends a request while its shard is silent [B8]") {
+  route("a");
+  const auto r = submit({.key = "k", .timeout = 2s});
+  const auto shard = environment->shards[0]->get();
+  shard_is(own(system.spawn(deaf_shard)));
+  end(answer_of("hello"));
+  REQUIRE_FALSE(r.answered());
+  pass(2s);
+  REQUIRE(r.answered());
+  CHECK(r.result().code == errc::deadline_exceeded);
+  caf::anon_send_exit(shard, caf::exit_reason::user_shutdown);
 }
 
 TEST_CASE_METHOD(request_fixture, "an unreachable breaker refuses: missing, dead, or silent [B5, C14]") {

@@ -26,7 +26,8 @@ class telemetry_fixture : public actor_fixture {
 public:
   explicit telemetry_fixture(bool with_log = true) {
     health = own(spawn_health(system, {}, {}, shared));
-    writer = own(spawn_telemetry_writer(system, queue, with_log ? log_ : nullptr, health, shared, false));
+    writer = own(spawn_telemetry_writer(system, queue, with_log ? log_ : nullptr,
+                                        std::make_shared<actor_slot<health_actor>>(health), shared, false));
     run();
   }
 

@@ -12,7 +12,7 @@ client_attempt::client_attempt(std::shared_ptr<client_core> core, std::size_t th
     : core_(std::move(core)),
       context_(core_->pools[thread].context()),
       thread_(thread),
-      limit_(add(now, core_->timeouts.attempt)),
+      limit_(plus(now, core_->timeouts.attempt)),
       request_(std::move(request)),
       listener_(std::move(listener)) {
   core_->pools[thread_].attempt_began();

@@ -28,6 +28,7 @@ public:
 
   void cancel() noexcept override;
   bool responded() const noexcept override { return responded_.load(std::memory_order_relaxed); }
+  bool sent() const noexcept override { return sent_.load(std::memory_order_relaxed); }
 
   const provider_request& request() const noexcept { return request_; }
   client_core& core() const noexcept { return *core_; }
@@ -40,6 +41,10 @@ public:
   provider_result& result() noexcept { return result_; }
   void set_connection(client_connection* c) noexcept { connection_ = c; }
   void bytes_came() noexcept;
+  void set_sent(bool sent) noexcept {
+    result_.sent = sent;
+    sent_.store(sent, std::memory_order_relaxed);
+  }
 
   /// The answer is whole: lets the inspector see it and tells the listener.
   void finish() noexcept;
@@ -62,6 +67,7 @@ private:
   provider_result result_;
   client_connection* connection_ = nullptr;
   std::atomic<bool> responded_{false};
+  std::atomic<bool> sent_{false};
   std::mutex mutex_;       ///< makes "under way, so post" one step for `cancel` on foreign threads
   bool under_way_ = true;  ///< written by the I/O thread under the mutex
   bool cancelled_ = false; ///< under the mutex

@@ -48,7 +48,7 @@ void client_connection::open(attempt_ref attempt) {
   attempt_ = std::move(attempt);
   attempt_->set_connection(this);
   const auto now = clock_now();
-  limit_ = add(now, core_->timeouts.connect);
+  limit_ = plus(now, core_->timeouts.connect);
   limit_error_ = transport_error::connect_timeout;
   schedule();
   if (const auto* known = pool_.addresses(now))
@@ -121,7 +121,7 @@ void client_connection::begin_read() {
 void client_connection::begin_send() {
   phase_ = phase::sending;
   sending_ = true;
-  attempt_->result().sent = true;
+  attempt_->set_sent(true);
   const auto& body = attempt_->request().body;
   send({asio::buffer(head_), body ? asio::buffer(*body) : asio::const_buffer{}});
 }
@@ -133,11 +133,11 @@ void client_connection::on_sent(const error_code& ec, bool none) {
   if (ec && none && reused_)
     return replace(); // [R7]
   if (ec && none)
-    attempt_->result().sent = false;
+    attempt_->set_sent(false);
   phase_ = phase::awaiting;
   // After a failed write the pending read tells how it ends: with an early answer or with an error.
   if (const auto first_byte = first_byte_limit(); first_byte && !answer_.begun()) {
-    limit_ = add(clock_now(), *first_byte);
+    limit_ = plus(clock_now(), *first_byte);
     limit_error_ = transport_error::first_byte_timeout;
     schedule();
   }
@@ -180,7 +180,7 @@ void client_connection::read_on() {
   if (buffer_.size() == buffer_.max_size())
     return fail(transport_error::malformed_http, "a line of the answer is too long");
   if (answer_.begun()) {
-    limit_ = add(clock_now(), core_->timeouts.idle);
+    limit_ = plus(clock_now(), core_->timeouts.idle);
     limit_error_ = transport_error::idle_timeout;
     schedule();
   }
@@ -230,7 +230,7 @@ void client_connection::fail(transport_error error, std::string detail) {
 void client_connection::replace() {
   auto attempt = take_attempt();
   close();
-  attempt->result().sent = false;
+  attempt->set_sent(false);
   core_->begin(std::move(attempt));
 }
 

@@ -17,11 +17,6 @@
 
 namespace switchyard::http {
 
-/// A point in time, without overflow for limits that mean "never".
-inline time_point add(time_point t, duration d) noexcept {
-  return d >= time_point::max() - t ? time_point::max() : t + d;
-}
-
 inline time_point clock_now() noexcept {
   return std::chrono::steady_clock::now();
 }

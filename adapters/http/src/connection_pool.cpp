@@ -65,7 +65,7 @@ void connection_pool::on_resolved(const boost::system::error_code& ec, const tcp
     addresses_.clear();
     for (const auto& entry : found)
       addresses_.push_back(entry.endpoint());
-    addresses_until_ = add(clock_now(), address_time);
+    addresses_until_ = plus(clock_now(), address_time);
   }
   // Telling one may close others, or bring new ones: those get the same answer only if they fit in the count.
   for (auto n = waiters_.size(); n > 0 && !waiters_.empty(); --n) {

@@ -208,16 +208,13 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
   const visiting_thread visit;
   system_ = std::make_unique<caf::actor_system>(actor_config_);
   directory_ = spawn_directory(*system_, registry_, shared_);
-  health_ = spawn_health(*system_, config_.health, std::move(history), shared_);
-  writer_ = spawn_telemetry_writer(*system_, queue_, log_, health_, shared_);
-  reader_ = spawn_telemetry_reader(*system_, log_);
+  supervisor_ = spawn_supervisor(*system_, supervised_actors(std::move(history)), shared_);
   auto environment = std::make_shared<request_environment>();
   environment->system = system_.get();
   environment->shared = shared_;
   environment->telemetry = queue_;
   environment->writer = writer_;
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i)
-    environment->shards.push_back(spawn_idempotency_shard(*system_, answers_, shared_));
+  environment->shards = shards_;
   environment_ = std::move(environment);
   // The directory starts the breakers; from its first answer on every circuit has one.
   caf::scoped_actor self{*system_};
@@ -226,6 +223,43 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
                [this](const caf::error& e) {
                  shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e));
                });
+  self->request(supervisor_, seconds{10}, await_start{})
+      .receive([](const done&) {},
+               [this](const caf::error& e) {
+                 shared_->log(log_level::error, "the supervisor does not answer: " + caf::to_string(e));
+               });
+}
+
+// The actors behind the breakers. A successor of the health actor reads the log as the first one did.
+std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt> history) {
+  std::vector<supervised> all;
+  const auto add = [&](std::string name, const auto& slot, auto spawn) {
+    all.push_back({std::move(name), [slot, spawn]() mutable {
+                     auto actor = spawn();
+                     slot->set(actor);
+                     return caf::actor_cast<caf::actor>(actor);
+                   }});
+  };
+  add("health", health_,
+      [this, first = std::make_shared<std::vector<scored_attempt>>(std::move(history)), born = false]() mutable {
+        if (std::exchange(born, true))
+          if (auto again = read_history())
+            *first = std::move(*again);
+        return spawn_health(*system_, config_.health, std::exchange(*first, {}), shared_);
+      });
+  add("the telemetry writer", writer_, [this] {
+    auto writer = spawn_telemetry_writer(*system_, queue_, log_, health_, shared_);
+    writer_->set(writer);
+    caf::anon_send(writer, drain_telemetry{});
+    return writer;
+  });
+  add("the telemetry reader", reader_, [this] { return spawn_telemetry_reader(*system_, log_); });
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i) {
+    shards_.push_back(std::make_shared<actor_slot<idempotency_actor>>());
+    add("idempotency shard " + std::to_string(i), shards_.back(),
+        [this] { return spawn_idempotency_shard(*system_, answers_, shared_); });
+  }
+  return all;
 }
 
 // ---- requests -------------------------------------------------------------------------------------------------
@@ -326,7 +360,7 @@ void core_impl::stop(duration grace) {
   wait_for_requests(seconds{5});
   {
     caf::scoped_actor self{*system_};
-    self->request(writer_, seconds{10}, flush_telemetry{}).receive([](const done&) {}, [](const caf::error&) {});
+    self->request(writer_->get(), seconds{10}, flush_telemetry{}).receive([](const done&) {}, [](const caf::error&) {});
   }
   // The actors first: what one of them still answers goes to an I/O thread.
   stop_actors();
@@ -334,8 +368,6 @@ void core_impl::stop(duration grace) {
   io_.stop();
   // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached
   // actor.
-  environment_->shards.clear();
-  environment_->writer = telemetry_writer_actor{};
   environment_.reset();
   system_.reset();
 }
@@ -357,30 +389,44 @@ void core_impl::end_all_requests() {
     });
 }
 
+namespace {
+
+// Ends an actor and waits until it has gone.
+template <class Actor>
+void end_and_wait(caf::actor_system& system, const Actor& actor) {
+  caf::scoped_actor self{system};
+  self->monitor(actor);
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  bool gone = false;
+  self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
+                                             caf::after(seconds{5}) >> [&] { gone = true; });
+}
+
+template <class Actor>
+void end(actor_slot<Actor>& slot) {
+  if (const auto actor = slot.get())
+    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  slot.set(Actor{});
+}
+
+} // namespace
+
 void core_impl::stop_actors() {
-  // The directory first and wholly, or it would replace the breakers that end.
-  {
-    caf::scoped_actor self{*system_};
-    self->monitor(directory_);
-    caf::anon_send_exit(directory_, caf::exit_reason::user_shutdown);
-    bool gone = false;
-    self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
-                                               caf::after(seconds{5}) >> [&] { gone = true; });
-  }
+  // Those who replace what dies first, and wholly.
+  end_and_wait(*system_, directory_);
+  end_and_wait(*system_, supervisor_);
   for (const auto& handle : registry_->all()) {
     if (auto breaker = handle->breaker())
       caf::anon_send_exit(breaker, caf::exit_reason::user_shutdown);
     handle->set_breaker(breaker_actor{});
   }
-  for (const auto& shard : environment_->shards)
-    caf::anon_send_exit(shard, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(writer_, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(reader_, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(health_, caf::exit_reason::user_shutdown);
+  for (const auto& shard : shards_)
+    end(*shard);
+  end(*writer_);
+  end(*reader_);
+  end(*health_);
   directory_ = directory_actor{};
-  health_ = health_actor{};
-  writer_ = telemetry_writer_actor{};
-  reader_ = telemetry_reader_actor{};
+  supervisor_ = supervisor_actor{};
 }
 
 } // namespace switchyard

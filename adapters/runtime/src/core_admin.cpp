@@ -40,16 +40,16 @@ void core_impl::change_circuit(switchyard::change_circuit change, std::function<
 }
 
 void core_impl::describe_health(std::function<void(std::vector<provider_health>)> on_done) {
-  ask<std::vector<provider_health>>(*system_, health_, switchyard::describe_health{}, on_done,
+  ask<std::vector<provider_health>>(*system_, health_->get(), switchyard::describe_health{}, on_done,
                                     [on_done] { on_done({}); });
 }
 
 void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
   // What was answered is to be found: the writer first writes what waits in its queue.
   ask<done>(
-      *system_, writer_, flush_telemetry{},
+      *system_, writer_->get(), flush_telemetry{},
       [this, query, on_done](done) {
-        ask<telemetry_answer>(*system_, reader_, switchyard::query_telemetry{query}, on_done, [on_done] {
+        ask<telemetry_answer>(*system_, reader_->get(), switchyard::query_telemetry{query}, on_done, [on_done] {
           on_done({nullptr, "the telemetry log does not answer"});
         });
       },

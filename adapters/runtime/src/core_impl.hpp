@@ -7,6 +7,7 @@
 #include "switchyard/actors/directory.hpp"
 #include "switchyard/actors/health.hpp"
 #include "switchyard/actors/idempotency.hpp"
+#include "switchyard/actors/supervisor.hpp"
 #include "switchyard/actors/telemetry.hpp"
 #include "switchyard/actors/topology.hpp"
 #include "switchyard/prometheus/metrics.hpp"
@@ -58,6 +59,7 @@ private:
   std::optional<start_error> make_providers();
   void make_observers();
   void start_actors(std::vector<scored_attempt> history);
+  std::vector<supervised> supervised_actors(std::vector<scored_attempt> history);
   store_result<std::vector<scored_attempt>> read_history();
   request_spec make_spec(submission&& s, const route_target& primary) const;
   void begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec);
@@ -88,9 +90,11 @@ private:
   caf::actor_system_config actor_config_;
   std::unique_ptr<caf::actor_system> system_;
   directory_actor directory_;
-  health_actor health_;
-  telemetry_writer_actor writer_;
-  telemetry_reader_actor reader_;
+  supervisor_actor supervisor_;
+  std::shared_ptr<actor_slot<health_actor>> health_ = std::make_shared<actor_slot<health_actor>>();
+  std::shared_ptr<actor_slot<telemetry_writer_actor>> writer_ = std::make_shared<actor_slot<telemetry_writer_actor>>();
+  std::shared_ptr<actor_slot<telemetry_reader_actor>> reader_ = std::make_shared<actor_slot<telemetry_reader_actor>>();
+  idempotency_shards shards_;
   std::shared_ptr<request_environment> environment_;
 
   std::atomic<bool> refusing_{false};

@@ -88,7 +88,7 @@ void inline_request::leave(bool force) {
   if (actor_)
     caf::anon_send(actor_, cancel_request{force});
   else
-    feed([&] { return runner_->feed(flow_input::cancel{force}, now(), listener()); });
+    feed([&] { return runner_->cancel(force, now(), listener()); });
 }
 
 void inline_request::finished(std::shared_ptr<const request_result> result) {

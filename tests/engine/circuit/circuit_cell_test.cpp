@@ -53,7 +53,7 @@ struct celled_circuit {
   void receive(const outcome_report& r) {
     drain();
     it.report(r, now);
-    cell.overflow_counted();
+    cell.overflow_counted(r.ticket);
     cell.publish(it, now);
   }
 
@@ -169,7 +169,7 @@ TEST_CASE("a half-open circuit's callers ask while a slot is free [C7]") {
   CHECK(c.admits() == kind::refused);
   CHECK_FALSE(c.cell.try_admit(c.now).wait.has_value()); // unknown [C6]
   CHECK(c.report_of(second.generation, outcome::neutral, 0, second.probe).wake);
-  CHECK(c.admits() == kind::refused); // not counted yet
+  CHECK(c.admits() == kind::ask); // not counted yet
   c.drain();
   CHECK(c.admits() == kind::ask);
 }
@@ -518,10 +518,50 @@ TEST_CASE("a successor gives up the reports whose messages died with its predece
   c.drain();
   CHECK(c.admits() == kind::admitted);
   CHECK(c.it.snapshot(c.now).window_calls == 0u); // the queued ones are of the generation before
-  c.cell.overflow_counted();                      // one of the messages arrives nevertheless
-  c.drain();
   CHECK(c.report(outcome::success).queued);
   CHECK(c.admits() == kind::admitted);
+}
+
+TEST_CASE("a message to a dead breaker that its successor gets does not stand for one of the successor's [C4, C14]") {
+  celled_circuit c(streak_profile(3), 2);
+  const auto fail = [&] {
+    outcome_report r;
+    r.generation = c.it.generation();
+    r.what = outcome::failure;
+    r.at = c.now;
+    r.ticket = c.cell.report(r).ticket;
+    return r;
+  };
+  fail();
+  fail();
+  const auto late = fail();
+  c.it = circuit(streak_profile(3), 0, c.it.generation() + 1);
+  c.cell.take_over();
+  c.drain();
+  fail();
+  fail();
+  const auto third = fail();
+  c.receive(late);
+  CHECK(c.admits() == kind::ask); // the third is still on its way
+  c.receive(third);
+  CHECK(c.admits() == kind::refused);
+}
+
+TEST_CASE("a caller that begins after a probe's success was handed in is not refused for it [C4, C8]") {
+  celled_circuit c(streak_profile(1));
+  c.trip();
+  c.now += 1h;
+  const auto probe = c.ask();
+  REQUIRE(probe.what == admission_verdict::kind::probe);
+  CHECK(c.admits() == kind::refused);
+  outcome_report r;
+  r.generation = probe.generation;
+  r.probe = probe.probe;
+  r.what = outcome::success;
+  r.at = c.now;
+  REQUIRE(c.cell.report(r).queued);
+  CHECK(c.admits() == kind::ask);
+  CHECK(c.ask().what == admission_verdict::kind::admitted);
 }
 
 TEST_CASE("refusals are counted apart [C11]") {

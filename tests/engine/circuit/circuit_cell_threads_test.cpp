@@ -128,7 +128,7 @@ private:
         break;
       case message::kind::report:
         it_.report(m.report, start);
-        cell.overflow_counted();
+        cell.overflow_counted(m.report.ticket);
         cell.publish(it_, start);
         break;
       case message::kind::ask: {

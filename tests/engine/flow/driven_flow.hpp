@@ -172,7 +172,9 @@ public:
     return feed(done);
   }
 
-  texts timer(bool responded = false) { return feed(flow_input::timer{responded}); }
+  texts timer(bool responded = false, bool sent = true) {
+    return feed(flow_input::timer{{.sent = sent, .responded = responded}});
+  }
   texts cancel(bool force = false) { return feed(flow_input::cancel{force}); }
 
   /// Lets time pass to the flow's own timer, and feeds it.

@@ -137,8 +137,54 @@ TEST_CASE("a leader whose time is over settles its key first [B8, I6]") {
   flow.begin();
   flow.verdict(kind::lead);
   CHECK(flow.wait() == texts{"stop", "settle failure"});
-  CHECK(flow.it.wake_at() == std::nullopt);
-  CHECK(flow.feed(flow_input::key_settled{}) == texts{"finish deadline_exceeded 504"});
+  CHECK(flow.wait() == texts{"finish deadline_exceeded 504"}); // what the shard says to it is not waited for
+}
+
+TEST_CASE("the deadline ends a request that waits for a breaker's answer [B8]") {
+  flow_world world;
+  const auto& a = world.route("a");
+  world.route("b");
+  world.trip(a);
+  world.cool_down(a);
+  const auto begun = world.now;
+  driven_flow flow{world, {.timeout = 1s}};
+  REQUIRE(flow.begin() == texts{"ask a"});
+  CHECK(flow.it.wake_at() == begun + 1s);
+  CHECK(flow.wait() == texts{"finish deadline_exceeded 504"});
+  CHECK(a.slots->used() == 0);
+}
+
+TEST_CASE("the deadline ends a request whose answer is still being stored [B8, I8]") {
+  flow_world world;
+  world.route("a");
+  driven_flow flow{world, {.timeout = 5s, .keyed = true}};
+  flow.begin();
+  flow.verdict(kind::lead);
+  REQUIRE(flow.succeed() == texts{"settle success"});
+  CHECK(flow.wait() == texts{"finish deadline_exceeded 504"});
+  CHECK(flow.it.take_record().request.failure == failure_class::deadline);
+}
+
+TEST_CASE("a failure whose joiners are still being told keeps its name at the deadline [B8, B3]") {
+  flow_world world;
+  world.route("a", {.max_attempts = 1});
+  driven_flow flow{world, {.timeout = 5s, .keyed = true}};
+  flow.begin();
+  flow.verdict(kind::lead);
+  REQUIRE(flow.fail(failure_class::server_error).back() == "settle failure");
+  CHECK(flow.wait() == texts{"finish provider_error"});
+}
+
+TEST_CASE("an attempt cut before anything was sent cannot have been charged [R6]") {
+  for (const bool sent : {false, true}) {
+    flow_world world;
+    world.route("a");
+    driven_flow flow{world, {.timeout = 5s}};
+    flow.begin();
+    world.now += 5s;
+    flow.timer(false, sent);
+    CHECK(flow.it.take_record().request.outcome_unknown == sent);
+  }
 }
 
 TEST_CASE("a joiner that is promoted when its time is over gives the lead back at once [I7, B8]") {

@@ -116,6 +116,18 @@ TEST_CASE("exhausted: every attempt and refusal is told, in order, with the smal
   CHECK(b.slots->used() == 0);
 }
 
+TEST_CASE("a wait told by an early route is shorter by the time of the later ones [B4]") {
+  flow_world world;
+  const auto& a = world.route("a", {.profile = cooling_for(20s)});
+  world.route("b", {.max_attempts = 1});
+  world.trip(a);
+  driven_flow flow{world};
+  flow.begin();
+  world.now += 5s;
+  flow.fail(failure_class::server_error);
+  CHECK(flow.finished.at(0).retry_after == 15s);
+}
+
 TEST_CASE("exhausted by rate limits and refusals alone is 503 [B4]") {
   flow_world world;
   world.route("a", {.circuit = false, .max_attempts = 1});

@@ -74,6 +74,24 @@ TEST_CASE("idempotency_in_flight asks for a second of patience") {
   CHECK(flow.finished.at(0).retry_after == 1s);
 }
 
+TEST_CASE("a joined failure's row says what the leader's failure was [I6, H4]") {
+  flow_world world;
+  world.route("a");
+  driven_flow flow{world, {.keyed = true}};
+  flow.begin();
+  flow.verdict(kind::joined);
+  flow_input::key_verdict answered;
+  answered.what = kind::answered;
+  answered.status = 504;
+  answered.failure = failure_class::timeout;
+  answered.code = errc::upstream_timeout;
+  flow.feed(answered);
+  const auto record = flow.it.take_record();
+  CHECK(record.request.failure == failure_class::timeout);
+  CHECK(record.request.code == "upstream_timeout");
+  CHECK(record.request.status == 504);
+}
+
 TEST_CASE("a joiner waits and gets the leader's answer without a call of its own [I4]") {
   flow_world world;
   const auto& a = world.route("a");

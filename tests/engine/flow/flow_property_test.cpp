@@ -82,7 +82,7 @@ flow_event random_input(flow_world& world) {
   case 6:
     return flow_input::key_settled{*rc::gen::arbitrary<bool>()};
   case 7:
-    return flow_input::timer{*rc::gen::arbitrary<bool>()};
+    return flow_input::timer{{.sent = *rc::gen::arbitrary<bool>(), .responded = *rc::gen::arbitrary<bool>()}};
   default:
     return flow_input::cancel{*rc::gen::inRange(0, 6) == 0};
   }

@@ -200,3 +200,46 @@ TEST_CASE("an attempt whose answer was lost is marked, one that was never sent i
   CHECK_FALSE(record.attempts[2].outcome_unknown);
   CHECK(record.request.outcome_unknown);
 }
+
+TEST_CASE("a retry that is not made gives its token back [R3]") {
+  const auto tokens_after = [](auto&& leave) {
+    flow_world world;
+    const auto& a = world.route("a", {.base_delay = 1s});
+    driven_flow flow{world, {.timeout = 5s}};
+    flow.begin();
+    flow.fail(failure_class::connection);
+    const auto taken = a.retries->tokens();
+    leave(world, flow, a);
+    CHECK(flow.it.done());
+    return a.retries->tokens() - taken;
+  };
+  SECTION("because the caller left") {
+    CHECK(tokens_after([](auto&, auto& flow, auto&) { flow.cancel(); }) == 1.0);
+  }
+  SECTION("because the deadline came") {
+    CHECK(tokens_after([](auto& world, auto& flow, auto&) {
+            world.now += 6s;
+            flow.timer();
+          }) == 1.0);
+  }
+  SECTION("because the circuit opened meanwhile") {
+    CHECK(tokens_after([](auto& world, auto& flow, auto& a) {
+            world.trip(a);
+            flow.wait();
+          }) == 1.0);
+  }
+}
+
+TEST_CASE("a permit that goes back unused is no call in the metrics [C16, M]") {
+  flow_world world;
+  const auto& a = world.route("a");
+  world.trip(a);
+  world.cool_down(a);
+  driven_flow flow{world};
+  REQUIRE(flow.begin() == texts{"ask a"});
+  flow.cancel();
+  flow.feed(flow_input::breaker_verdict{world.ask(a)});
+  CHECK(flow.it.done());
+  CHECK(world.drain(a).snapshot(world.now).probes_in_flight == 0);
+  CHECK(world.events.lines("call") == texts{});
+}

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "switchyard/actors/actor_slot.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/engine/circuit_cell.hpp"
 #include "switchyard/engine/settings.hpp"
 
-#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -22,18 +22,13 @@ public:
   const std::shared_ptr<circuit_cell>& shared_cell() const noexcept { return cell_; }
 
   /// The breaker of the moment; null before the directory has started it and after shutdown.
-  breaker_actor breaker() const {
-    const auto current = breaker_.load(std::memory_order_acquire);
-    return current ? *current : breaker_actor{};
-  }
-  void set_breaker(breaker_actor b) {
-    breaker_.store(b ? std::make_shared<const breaker_actor>(std::move(b)) : nullptr, std::memory_order_release);
-  }
+  breaker_actor breaker() const { return breaker_.get(); }
+  void set_breaker(breaker_actor b) { breaker_.set(std::move(b)); }
 
 private:
   circuit_settings settings_;
   std::shared_ptr<circuit_cell> cell_;
-  std::atomic<std::shared_ptr<const breaker_actor>> breaker_;
+  actor_slot<breaker_actor> breaker_;
 };
 
 } // namespace switchyard

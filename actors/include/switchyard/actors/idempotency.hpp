@@ -1,5 +1,6 @@
 #pragma once
 
+#include "switchyard/actors/actor_slot.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/services.hpp"
 #include "switchyard/actors/stores.hpp"
@@ -17,7 +18,9 @@ namespace switchyard {
 idempotency_actor spawn_idempotency_shard(caf::actor_system& system, std::shared_ptr<answer_store> store,
                                           std::shared_ptr<const services> services, bool detached = true);
 
-/// The shard that owns a scope.
-const idempotency_actor& shard_of(const std::vector<idempotency_actor>& shards, std::string_view scope);
+using idempotency_shards = std::vector<std::shared_ptr<actor_slot<idempotency_actor>>>;
+
+/// The shard that owns a scope; null when there is none.
+idempotency_actor shard_of(const idempotency_shards& shards, std::string_view scope);
 
 } // namespace switchyard

@@ -40,6 +40,8 @@ SWITCHYARD_LOCAL_MESSAGE(leave_key)
 SWITCHYARD_LOCAL_MESSAGE(settle_key)
 SWITCHYARD_LOCAL_MESSAGE(key_settled)
 SWITCHYARD_LOCAL_MESSAGE(count_keys)
+SWITCHYARD_LOCAL_MESSAGE(await_start)
+SWITCHYARD_LOCAL_MESSAGE(restart_actor)
 SWITCHYARD_LOCAL_MESSAGE(begin_request)
 SWITCHYARD_LOCAL_MESSAGE(attempt_ended)
 SWITCHYARD_LOCAL_MESSAGE(request_tick)
@@ -119,5 +121,12 @@ using idempotency_actor = caf::typed_actor<
     caf::replies_to<settle_key>::with<key_settled>,
     // From the admin plane and tests: keys in flight. Answers their number.
     caf::replies_to<count_keys>::with<std::uint64_t>>;
+
+/// Starts health, telemetry and idempotency actors, and their successors when they die.
+using supervisor_actor = caf::typed_actor<
+    // From the runtime. Answers done when all have been started.
+    caf::replies_to<await_start>::with<done>,
+    // From itself, delayed: one that died young is started anew. No answer.
+    caf::reacts_to<restart_actor>>;
 
 } // namespace switchyard

@@ -12,6 +12,7 @@
 #include "switchyard/engine/idempotency_ledger.hpp"
 #include "switchyard/engine/telemetry.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@ struct done {
 
 struct probe_request {
   time_point until = time_point::max(); ///< when the asker gives up: what is granted later would belong to nobody
+  bool held_by_asker = false;           ///< the asker, an actor, holds the permit: should it die, the probe goes back
 };
 struct drain_reports {};
 struct overflow_report {
@@ -107,6 +109,11 @@ struct key_settled {
   bool stored = true;
 };
 struct count_keys {};
+
+struct await_start {};
+struct restart_actor {
+  std::size_t index = 0;
+};
 
 struct begin_request {};
 struct attempt_ended {

@@ -58,6 +58,10 @@ public:
 
   /// Whether a byte of an answer has come [F2]. Thread-safe.
   virtual bool responded() const noexcept = 0;
+
+  /// Whether bytes of the request were written, so that it may have been charged [R6]. Thread-safe. A provider that
+  /// cannot tell says yes.
+  virtual bool sent() const noexcept { return true; }
 };
 
 /// A provider. Thread-safe.

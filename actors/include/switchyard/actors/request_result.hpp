@@ -34,9 +34,10 @@ struct request_result {
   };
   std::shared_ptr<const payload> content; ///< null for an own error
 
-  errc code = errc::internal; ///< of an own error; upstream_error with a provider's error
-  std::string message;        ///< of an own error, for a person
-  bool all_refused = false;   ///< see http_status
+  std::optional<failure_class> failure; ///< nothing for a success
+  errc code = errc::internal;           ///< of an own error; upstream_error with a provider's error
+  std::string message;                  ///< of an own error, for a person
+  bool all_refused = false;             ///< see http_status
   std::optional<duration> retry_after;
   std::vector<trail_entry> trail; ///< every failed attempt and refusal, in order [B4]
   served_by served;               ///< empty for an own error

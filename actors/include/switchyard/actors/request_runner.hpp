@@ -3,6 +3,8 @@
 // Executes a request flow's actions. A runner belongs to one owner at a time: the caller's executor, as long as nobody
 // has to be asked, then a request actor. Both feed it and do what it asks for.
 
+#include "switchyard/actors/actor_slot.hpp"
+#include "switchyard/actors/idempotency.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/services.hpp"
@@ -48,8 +50,8 @@ struct request_environment {
   caf::actor_system* system = nullptr;
   std::shared_ptr<const services> shared;
   std::shared_ptr<telemetry_queue> telemetry;
-  telemetry_writer_actor writer;
-  std::vector<idempotency_actor> shards; ///< empty: keys are refused with store_unavailable
+  std::shared_ptr<actor_slot<telemetry_writer_actor>> writer; ///< may be null
+  idempotency_shards shards;                                  ///< empty: keys are refused with store_unavailable
 };
 
 /// What the owner has to ask for on the runner's behalf, then feed the answer.
@@ -84,17 +86,22 @@ public:
   /// The shard has answered.
   runner_request key_answered(const key_answer& answer, time_point now, const listener_factory& listener);
 
-  /// The timer has come; takes from the attempt whether bytes have come.
+  /// The caller has left, or with `force` the engine stops.
+  runner_request cancel(bool force, time_point now, const listener_factory& listener);
+
+  /// The timer has come.
   runner_request timer(time_point now, const listener_factory& listener);
 
   std::optional<time_point> wake_at() const noexcept { return flow_.wake_at(); }
   bool done() const noexcept { return flow_.done(); }
 
-  const idempotency_actor& shard() const;
+  /// The key's; null when there is none.
+  idempotency_actor shard() const;
   reserve_key reservation(waiter_id waiter);
   settle_key settlement(bool success) const;
 
 private:
+  flow_input::attempt_progress progress() const;
   void start_attempt(const route_target& target, const listener_factory& listener);
   void finish(const flow_action::finish& f);
   std::shared_ptr<request_result> make_result(const flow_action::finish& f) const;

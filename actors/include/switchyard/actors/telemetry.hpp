@@ -1,5 +1,6 @@
 #pragma once
 
+#include "switchyard/actors/actor_slot.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/services.hpp"
 #include "switchyard/actors/stores.hpp"
@@ -41,9 +42,11 @@ private:
 };
 
 /// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread
-/// of its own; false only under a test coordinator.
+/// of its own; false only under a test coordinator. A successor of a dead writer, once it is where it is looked up,
+/// must be sent drain_telemetry: what was pushed meanwhile woke nobody.
 telemetry_writer_actor spawn_telemetry_writer(caf::actor_system& system, std::shared_ptr<telemetry_queue> queue,
-                                              std::shared_ptr<telemetry_log> log, health_actor health,
+                                              std::shared_ptr<telemetry_log> log,
+                                              std::shared_ptr<actor_slot<health_actor>> health,
                                               std::shared_ptr<const services> services, bool detached = true);
 
 /// Starts the reader; `log` may be null.

@@ -38,11 +38,11 @@
 // answered long ago, so neither may go before them. Rather than spin, the breaker may send the message to itself.
 
 #include "switchyard/engine/circuit.hpp"
+#include "switchyard/engine/circuit_id.hpp"
 #include "switchyard/engine/retry_budget.hpp"
 #include "switchyard/engine/time.hpp"
 
 #include <atomic>
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,16 +67,6 @@ struct report_receipt {
   bool queued = true;       ///< false: the queue is full; the caller must send the report itself in a message, with
                             ///< `ticket` filled in (it is already counted as pending)
   std::uint32_t ticket = 0; ///< names this report, for a later `amends`
-};
-
-/// Identity of a circuit [C12]: provider, provider/model or provider/model/region.
-struct circuit_id {
-  std::string provider;
-  std::string model;  ///< empty at scope provider
-  std::string region; ///< empty at scopes provider and model
-  /// `/` and `%` inside a part percent-encoded, parts joined by `/`.
-  std::string str() const;
-  friend auto operator<=>(const circuit_id&, const circuit_id&) = default;
 };
 
 class circuit_cell {
@@ -131,8 +121,9 @@ public:
   /// soon, be it written or not yet; then drain again, because its reporter may rely on that and not wake anybody.
   bool unfinished() const noexcept;
 
-  /// One report that came by message because the queue was full was counted; call it before `publish`.
-  void overflow_counted() noexcept { ++overflow_counted_; }
+  /// The report with that ticket, which came by message because the queue was full, was counted; call it before
+  /// `publish`.
+  void overflow_counted(std::uint32_t ticket) noexcept;
 
   /// Publishes what the circuit is now, all popped reports counted.
   void publish(const circuit& c, time_point now) noexcept;
@@ -142,7 +133,7 @@ public:
   void set_lazy(bool on) noexcept { lazy_.store(on, std::memory_order_seq_cst); }
 
   /// The successor of a dead breaker calls this first [C14]: reports whose messages died with it are given up, or
-  /// they would be pending for ever.
+  /// they would be pending for ever. Those of them that arrive nevertheless count no more.
   void take_over() noexcept;
 
 private:
@@ -150,7 +141,7 @@ private:
 
   enum class handling : std::uint8_t { drop, ticket_only, queue };
   handling handling_of(const outcome_report& r, std::uint64_t tickets) const noexcept;
-  report_receipt overflow(const outcome_report& r) noexcept;
+  report_receipt overflow(const outcome_report& r, std::uint32_t of_incarnation) noexcept;
   bool must_wake(bool plain, std::uint64_t taken) noexcept;
   void give_back_overflow(std::uint32_t count) noexcept;
   std::uint64_t bump_epoch() noexcept;

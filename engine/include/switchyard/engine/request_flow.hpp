@@ -63,9 +63,11 @@ struct key_verdict {
     interrupted, ///< [I10]
     unavailable, ///< the store fails [I13]
   } what = kind::lead;
-  bool success = false;      ///< of an answered one
-  std::optional<int> status; ///< of an answered one
-  bool rerun = false;        ///< of a lead: a crash left an earlier run's outcome unknown [I10]
+  bool success = false;                 ///< of an answered one
+  std::optional<int> status;            ///< of an answered one
+  std::optional<failure_class> failure; ///< of an answered failure: the leader's
+  std::optional<errc> code;             ///< of an answered failure that is an error of our own
+  bool rerun = false;                   ///< of a lead: a crash left an earlier run's outcome unknown [I10]
 };
 
 /// The breaker's answer to ask_breaker; nothing when it could not be reached.
@@ -88,14 +90,21 @@ struct key_settled {
   bool stored = true;
 };
 
-/// `wake_at` has come. `responded`: whether a byte of the running attempt's answer has come [F2].
+/// How far the running attempt has come, for the inputs that may cut it.
+struct attempt_progress {
+  bool sent = true;       ///< bytes of the request were written [R6]; assumed when not known
+  bool responded = false; ///< a byte of its answer has come [F2]
+};
+
+/// `wake_at` has come.
 struct timer {
-  bool responded = false;
+  attempt_progress attempt{};
 };
 
 /// The caller went away. A leader runs on [I7], unless `force` (shutdown after its grace).
 struct cancel {
   bool force = false;
+  attempt_progress attempt{};
 };
 
 } // namespace flow_input
@@ -109,10 +118,13 @@ namespace flow_action {
 
 struct reserve_key {}; ///< ask the shard; feed key_verdict
 struct leave_key {};   ///< a joiner gives up; nothing is fed
-struct settle_key {    ///< the leader is done; feed key_settled
+/// The leader is done; feed key_settled. Should the flow end before [B8], what was sent to the shard stands.
+struct settle_key {
   bool success = false;
 };
-struct ask_breaker { ///< feed breaker_verdict
+/// Feed breaker_verdict. Should the flow end before [B8], whatever is still granted must be given back to the breaker,
+/// which knows when its asker has gone [C16].
+struct ask_breaker {
   const route_target* target;
 };
 struct wake_breaker { ///< tell the target's breaker that reports are waiting; nothing is fed
@@ -186,6 +198,8 @@ public:
 
   /// How the request ends, once that is known: from settle_key on.
   const flow_action::finish& result() const noexcept { return result_; }
+  /// The class of that end; nothing for a success.
+  std::optional<failure_class> result_class() const noexcept { return result_class_; }
 
   /// Whether no route was called, or each one called was rate limited: decides about the status of fallback_exhausted.
   bool all_refused_or_limited() const noexcept { return all_refused_or_limited_; }
@@ -226,9 +240,10 @@ private:
   void hand_in(outcome_report r);
   void record_attempt(const flow_input::attempt_done& r, std::optional<failure_class> f);
   void report_hanging();
-  void on_deadline(bool responded);
-  void stop_attempt(failure_class f);
+  void on_deadline(const flow_input::attempt_progress& attempt);
+  void stop_attempt(failure_class f, bool sent);
   void note_wait(std::optional<duration> wait);
+  std::optional<duration> from_now(std::optional<time_point> t) const;
   bool left_behind(failure_class why);
   void end_walk();
   void surface();
@@ -270,11 +285,11 @@ private:
   bool leads_ = false;
   bool rerun_ = false;
   std::optional<flow_input::key_verdict> replay_;
-  bool all_refused_or_limited_ = true; ///< of what was tried so far
-  std::optional<duration> smallest_wait_;
+  bool all_refused_or_limited_ = true;     ///< of what was tried so far
+  std::optional<time_point> earliest_try_; ///< the smallest known wait, as the time when it ends
   failure_class last_failure_ = failure_class::unknown;
-  std::optional<int> last_status_; ///< of the last attempt's HTTP answer
-  std::optional<duration> last_retry_after_;
+  std::optional<int> last_status_;           ///< of the last attempt's HTTP answer
+  std::optional<time_point> last_try_after_; ///< of the last attempt or refusal: when another try makes sense
 
   flow_action::finish result_;
   std::optional<failure_class> result_class_;

@@ -17,9 +17,14 @@ public:
   /// Takes a token for one retry; false when there is none.
   bool try_take() noexcept;
 
+  /// Gives back the token of a retry that is not made.
+  void give_back() noexcept;
+
   double tokens() const noexcept;
 
 private:
+  void add(std::int64_t earned) noexcept;
+
   static constexpr std::int64_t unit = 1'000'000; ///< millionths of a token
   std::atomic<std::int64_t> millionths_{static_cast<std::int64_t>(initial) * unit};
 };

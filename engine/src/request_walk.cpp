@@ -1,0 +1,342 @@
+// The walk over the routes: admission, attempts, retries, fallback, and what is reported of them.
+
+#include "switchyard/engine/backoff.hpp"
+#include "switchyard/engine/request_flow.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace switchyard {
+
+namespace {
+
+std::string describe(const flow_input::attempt_done& r, std::optional<failure_class> f) {
+  if (r.error)
+    return std::string{to_string(*r.error)};
+  if (!r.status)
+    return f ? std::string{to_string(*f)} : std::string{};
+  std::string text = "HTTP " + std::to_string(*r.status);
+  if (f == failure_class::empty_response)
+    text += " without usable content";
+  else if (f == failure_class::soft_failure)
+    text += " with an error in it, or not what was promised";
+  return text;
+}
+
+errc code_of(failure_class f) {
+  switch (f) {
+  case failure_class::connection:
+    return errc::upstream_connection;
+  case failure_class::timeout:
+    return errc::upstream_timeout;
+  case failure_class::empty_response:
+  case failure_class::soft_failure:
+    return errc::upstream_invalid;
+  case failure_class::configuration:
+    return errc::misconfigured;
+  case failure_class::circuit_open:
+    return errc::circuit_open;
+  case failure_class::overloaded:
+    return errc::overloaded;
+  case failure_class::budget:
+    return errc::budget_exceeded;
+  case failure_class::cancelled:
+    return errc::cancelled;
+  case failure_class::deadline:
+    return errc::deadline_exceeded;
+  default:
+    return errc::upstream_error;
+  }
+}
+
+} // namespace
+
+// ---- the walk -------------------------------------------------------------------------------------------------
+
+void request_flow::enter_route() {
+  do {
+    if (abandoned())
+      return fail_with(forced_ ? errc::shutting_down : errc::cancelled, failure_class::cancelled);
+    if (now_ >= deadline_)
+      return fail_with(errc::deadline_exceeded, failure_class::deadline);
+    if (try_enter(target()))
+      return;
+  } while (left_behind(last_failure_));
+}
+
+// Whether the flow now waits for an attempt or for the breaker; false when the route refused.
+bool request_flow::try_enter(const route_target& t) {
+  if (t.context_tokens && request_.estimated_tokens > *t.context_tokens) {
+    ++skipped_for_context_;
+    refused(t, failure_class::context_length, std::nullopt,
+            "context window of " + std::to_string(*t.context_tokens) + " tokens is too small");
+    return false;
+  }
+  slot_ = t.slots->try_acquire();
+  if (!slot_) {
+    refused(t, failure_class::overloaded, std::nullopt, "provider " + t.provider + " has no free slot");
+    return false;
+  }
+  if (!t.circuit) {
+    admitted(0, 0);
+    return true;
+  }
+  const auto answer = t.circuit->try_admit(now_);
+  switch (answer.what) {
+  case fast_admission::kind::admitted:
+    admitted(answer.generation, 0);
+    return true;
+  case fast_admission::kind::ask:
+    state_ = state::asking;
+    actions_.push_back(flow_action::ask_breaker{&t});
+    return true;
+  case fast_admission::kind::refused:
+    break;
+  }
+  slot_.release();
+  circuit_refused(t, answer.wait);
+  return false;
+}
+
+void request_flow::circuit_refused(const route_target& t, std::optional<duration> wait) {
+  t.circuit->count_refusal();
+  const auto& id = t.circuit->parts();
+  emit(circuit_refused_event{t.circuit->id(), id.provider, id.model, id.region, request_.request_id, wait,
+                             wall_at(now_)});
+  refused(t, failure_class::circuit_open, wait, "circuit " + t.circuit->id() + " refuses");
+}
+
+void request_flow::refused(const route_target& t, failure_class why, std::optional<duration> wait,
+                           std::string message) {
+  last_failure_ = why;
+  last_status_.reset();
+  last_try_after_ = wait ? std::optional{plus(now_, *wait)} : std::nullopt;
+  note_wait(wait);
+  trail_.push_back({t.route, t.provider, t.model, why, std::nullopt, duration{}, std::move(message)});
+}
+
+void request_flow::admitted(std::uint32_t generation, std::uint32_t probe) {
+  const auto& t = target();
+  permit_ = {.held = t.circuit != nullptr, .generation = generation, .probe = probe, .amends = 0};
+  call_started_ = now_;
+  call_attempts_ = 0;
+  slow_at_.reset();
+  if (t.circuit && t.slow && probe == 0)
+    slow_at_ = now_ + t.slow->for_tokens(request_.estimated_input_tokens);
+  t.retries->earn(t.retry.budget);
+  start_attempt();
+}
+
+void request_flow::start_attempt() {
+  ++attempts_;
+  ++call_attempts_;
+  attempt_started_ = now_;
+  last_target_ = &target();
+  state_ = state::attempting;
+  actions_.push_back(flow_action::start_attempt{last_target_});
+}
+
+// Whether the failure of the last attempt is retried in place, and after how long [R2, R3, R4].
+std::optional<duration> request_flow::retry_delay() {
+  const auto& t = target();
+  if (call_attempts_ >= t.retry.max_attempts)
+    return std::nullopt;
+  const bool limited = last_failure_ == failure_class::rate_limit;
+  const bool last_route = position_ + 1 == request_.chain.size();
+  if (limited ? !last_route : !traits(last_failure_).retried_in_place)
+    return std::nullopt;
+  const auto asked_for = from_now(last_try_after_);
+  if (asked_for && *asked_for > t.retry.max_delay)
+    return std::nullopt;
+  const double uniform =
+      static_cast<double>(random_() - random_.min()) / (static_cast<double>(random_.max() - random_.min()) + 1.0);
+  auto delay = backoff_delay(t.retry, call_attempts_ - 1, uniform);
+  if (asked_for)
+    delay = std::max(delay, *asked_for);
+  if (now_ + delay >= deadline_)
+    return std::nullopt;
+  if (t.circuit && !t.circuit->still_admits(permit_.generation))
+    return std::nullopt;
+  if (!t.retries->try_take())
+    return std::nullopt;
+  return delay;
+}
+
+// The call of this route has failed for good: counts it, then goes on to the next route or ends the walk.
+void request_flow::call_failed() {
+  end_call(last_failure_);
+  if (!target().falls_over.contains(last_failure_))
+    return surface();
+  if (left_behind(last_failure_))
+    enter_route();
+}
+
+// Moves on to the next route; false when there is none and the walk has ended.
+bool request_flow::left_behind(failure_class why) {
+  if (position_ + 1 >= request_.chain.size()) {
+    end_walk();
+    return false;
+  }
+  const auto& from = target().route;
+  ++position_;
+  ++fallbacks_;
+  emit(fallback_event{request_.request_id, from, target().route, why, wall_at(now_)});
+  return true;
+}
+
+void request_flow::end_walk() {
+  if (skipped_for_context_ == request_.chain.size())
+    return fail_with(errc::context_length_exceeded, failure_class::context_length);
+  if (request_.chain.size() == 1)
+    return surface();
+  fail_with(errc::fallback_exhausted, last_failure_, from_now(earliest_try_));
+}
+
+// The last failure is the request's result, as it is [B3].
+void request_flow::surface() {
+  if (last_status_ && *last_status_ >= 400)
+    return finish_with({.what = flow_action::finish::kind::provider_error,
+                        .code = errc::upstream_error,
+                        .retry_after = from_now(last_try_after_)},
+                       last_failure_);
+  fail_with(code_of(last_failure_), last_failure_, from_now(last_try_after_));
+}
+
+void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
+  switch (state_) {
+  case state::reserving:
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  case state::asking:
+    slot_.release();
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  case state::joined:
+    actions_.push_back(flow_action::leave_key{});
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  case state::attempting: {
+    // A provider that has said nothing for so long is hanging, whatever the caller's patience [F2].
+    const bool hanging = !attempt.responded && now_ - attempt_started_ >= target().unresponsive_after;
+    stop_attempt(hanging ? failure_class::timeout : failure_class::deadline, attempt.sent);
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  }
+  case state::backing_off:
+    target().retries->give_back(); // the retry is not made
+    end_call(last_failure_);
+    return surface();
+  case state::settling:
+    if (result_.what == flow_action::finish::kind::answer) {
+      result_ = {.what = flow_action::finish::kind::own_error, .code = errc::deadline_exceeded, .retry_after = {}};
+      result_class_ = failure_class::deadline;
+    }
+    return emit_finish();
+  default:
+    return;
+  }
+}
+
+void request_flow::stop_attempt(failure_class f, bool sent) {
+  actions_.push_back(flow_action::stop_attempt{});
+  flow_input::attempt_done cut;
+  cut.failure = f;
+  cut.sent = sent;
+  record_attempt(cut, f);
+  last_failure_ = f;
+  last_status_.reset();
+  last_try_after_.reset();
+  all_refused_or_limited_ = false;
+  end_call(f);
+}
+
+void request_flow::note_wait(std::optional<duration> wait) {
+  if (wait && (!earliest_try_ || plus(now_, *wait) < *earliest_try_))
+    earliest_try_ = plus(now_, *wait);
+}
+
+// A wait that was told some time ago has become shorter.
+std::optional<duration> request_flow::from_now(std::optional<time_point> t) const {
+  return t ? std::optional{std::max(*t - now_, duration::zero())} : std::nullopt;
+}
+
+// ---- outcomes -------------------------------------------------------------------------------------------------
+
+// One call is one outcome, whatever its attempts [R1].
+void request_flow::end_call(std::optional<failure_class> f) {
+  const auto& t = target();
+  if (!f) {
+    const bool slow = t.slow && now_ - call_started_ > t.slow->for_tokens(request_.estimated_input_tokens);
+    report(slow ? outcome::slow_success : outcome::success);
+  } else if (*f == failure_class::cancelled) {
+    report(outcome::cancelled);
+  } else {
+    report(t.trips.contains(*f) ? outcome::failure : outcome::neutral);
+  }
+  slot_.release();
+  slow_at_.reset();
+  retry_at_.reset();
+}
+
+void request_flow::report(outcome what) {
+  const auto& t = target();
+  const auto id = t.circuit ? t.circuit->parts() : circuit_id{};
+  if (call_attempts_ > 0) // else the permit goes back unused
+    emit(call_event{t.circuit ? std::string_view{t.circuit->id()} : std::string_view{}, t.provider, id.model, id.region,
+                    what, now_ - call_started_});
+  if (!permit_.held)
+    return;
+  outcome_report r;
+  r.generation = permit_.generation;
+  r.what = what;
+  r.probe = permit_.probe;
+  r.amends = permit_.amends;
+  r.at = now_;
+  if (what == outcome::failure)
+    r.retry_after = from_now(last_try_after_);
+  permit_ = {};
+  hand_in(r);
+}
+
+void request_flow::report_hanging() {
+  slow_at_.reset();
+  if (!permit_.held)
+    return;
+  outcome_report r;
+  r.generation = permit_.generation;
+  r.what = outcome::hanging;
+  r.at = now_;
+  hand_in(r);
+}
+
+void request_flow::hand_in(outcome_report r) {
+  const auto& t = target();
+  const auto receipt = t.circuit->report(r);
+  r.ticket = receipt.ticket;
+  if (!receipt.queued)
+    actions_.push_back(flow_action::send_report{&t, r});
+  else if (receipt.wake)
+    actions_.push_back(flow_action::wake_breaker{&t});
+  if (r.what == outcome::hanging)
+    permit_.amends = receipt.ticket + 1;
+}
+
+void request_flow::record_attempt(const flow_input::attempt_done& r, std::optional<failure_class> f) {
+  const auto& t = target();
+  attempt_row row;
+  row.time = wall_at(attempt_started_);
+  row.route = t.route;
+  row.provider = t.provider;
+  row.model = t.model;
+  row.region = t.region;
+  if (t.circuit)
+    row.circuit = t.circuit->id();
+  row.success = !f;
+  row.failure = f;
+  row.status = r.status;
+  row.latency = now_ - attempt_started_;
+  row.outcome_unknown = f && r.sent && !r.status;
+  row.tokens = r.tokens;
+  emit(attempt_event{request_.request_id, row, call_attempts_ > 1});
+  if (f)
+    trail_.push_back({t.route, t.provider, t.model, *f, r.status, row.latency, describe(r, f)});
+  rows_.push_back(std::move(row));
+}
+
+} // namespace switchyard
