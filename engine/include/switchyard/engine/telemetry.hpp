@@ -14,6 +14,7 @@ namespace switchyard {
 
 struct token_usage {
   std::optional<std::uint64_t> input, output;
+  bool estimated = false; ///< not the provider's figures [S6]
 };
 
 /// One attempt on the wire.
