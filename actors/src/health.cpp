@@ -14,7 +14,8 @@ void append_scored(const telemetry_record& record, std::vector<scored_attempt>& 
     health_sample sample;
     sample.at = attempt.time + attempt.latency;
     sample.success = attempt.success;
-    sample.latency = attempt.latency;
+    // How long a stream goes on is its length, not the provider's slowness.
+    sample.latency = attempt.time_to_first_token.value_or(attempt.latency);
     to.push_back({attempt.provider, attempt.circuit, sample});
   }
 }

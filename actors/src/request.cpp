@@ -30,6 +30,10 @@ class message_listener : public attempt_listener {
 public:
   message_listener(request_actor target, std::uint64_t attempt) : target_(std::move(target)), attempt_(attempt) {}
 
+  void on_content(provider_result&& head) noexcept override {
+    caf::anon_send(target_, stream_begun{attempt_, std::make_shared<provider_result>(std::move(head))});
+  }
+
   void on_attempt_done(provider_result&& result) noexcept override {
     caf::anon_send(target_, attempt_ended{attempt_, std::make_shared<provider_result>(std::move(result))});
   }
@@ -127,6 +131,10 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
   return {
       [&state](const begin_request&) {
         state.go_on(state.runner->feed(flow_input::begin{}, state.now(), state.listener()));
+      },
+      [&state](const stream_begun& b) {
+        if (b.attempt == state.attempt)
+          state.go_on(state.runner->content_begun(std::move(*b.head), state.now(), state.listener()));
       },
       [&state](const attempt_ended& e) {
         if (e.attempt == state.attempt) // a late word of an attempt that was cut says nothing

@@ -62,6 +62,8 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
               caf::anon_send(breaker, overflow_report{a.report});
           } else if constexpr (std::is_same_v<action_type, flow_action::start_attempt>) {
             start_attempt(*a.target, listener);
+          } else if constexpr (std::is_same_v<action_type, flow_action::let_flow>) {
+            let_flow();
           } else if constexpr (std::is_same_v<action_type, flow_action::stop_attempt>) {
             attempting_ = false;
             if (auto attempt = std::exchange(attempt_, nullptr))
@@ -98,10 +100,25 @@ runner_request request_runner::attempt_done(provider_result&& result, time_point
       in.retry_after =
           parse_retry_after(value("Retry-After"), value("retry-after-ms"), environment_->shared->wall_clock());
     }
-    content_ = std::make_shared<request_result::payload>(
-        request_result::payload{result.status, std::move(result.headers), std::move(result.body)});
+    if (!flow_.flowed()) // else it went to the receiver, and its head is known
+      content_ = std::make_shared<request_result::payload>(
+          request_result::payload{result.status, std::move(result.headers), std::move(result.body)});
   }
   return feed(in, now, listener);
+}
+
+runner_request request_runner::content_begun(provider_result&& head, time_point now, const listener_factory& listener) {
+  if (!attempting_ || !spec_.receiver)
+    return {};
+  content_ = std::make_shared<request_result::payload>(
+      request_result::payload{head.status, std::move(head.headers), std::string{}});
+  return feed(flow_input::content_begun{head.status}, now, listener);
+}
+
+void request_runner::let_flow() {
+  auto head = make_result({.what = flow_action::finish::kind::answer, .code = {}, .retry_after = {}});
+  spec_.receiver->on_begin(std::move(head));
+  attempt_->stream_to(spec_.receiver);
 }
 
 runner_request request_runner::key_answered(const key_answer& answer, time_point now,
@@ -125,7 +142,7 @@ runner_request request_runner::cancel(bool force, time_point now, const listener
 flow_input::attempt_progress request_runner::progress() const {
   if (!attempt_)
     return {};
-  return {.sent = attempt_->sent(), .responded = attempt_->responded()};
+  return {.sent = attempt_->sent(), .responded = attempt_->responded(), .tokens = attempt_->tokens()};
 }
 
 idempotency_actor request_runner::shard() const {
@@ -168,7 +185,7 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
     request.model = target.model;
     request.body = spec_.body_for(target.model);
     request.headers = spec_.headers;
-    request.stream = spec_.stream;
+    request.stream = spec_.stream && spec_.receiver;
     attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
   } catch (const std::exception& e) {
     environment_->shared->log(log_level::error,
@@ -197,6 +214,7 @@ std::shared_ptr<request_result> request_runner::make_result(const flow_action::f
   result->attempts = flow_.attempts();
   result->fallbacks = flow_.fallbacks();
   result->all_refused = flow_.all_refused_or_limited();
+  result->streamed = flow_.flowed();
   if (f.what == kind::own_error || !content_) {
     result->what = request_result::kind::own_error;
     result->code = f.code;
@@ -225,6 +243,10 @@ std::string request_runner::message_for(errc code) const {
     return "the provider of route " + route + " did not answer in time" + last;
   case errc::upstream_invalid:
     return "the provider of route " + route + " gave no usable answer" + last;
+  case errc::upstream_cut:
+    return "the stream of route " + route + " broke off" + last;
+  case errc::upstream_stalled:
+    return "the stream of route " + route + " fell silent" + last;
   case errc::misconfigured:
     return "route " + route + " is misconfigured" + last;
   case errc::deadline_exceeded:

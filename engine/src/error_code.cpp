@@ -5,7 +5,7 @@
 namespace switchyard {
 
 std::string_view to_string(errc e) noexcept {
-  static constexpr std::array<std::string_view, 28> names{
+  static constexpr std::array<std::string_view, 30> names{
       "ok",
       "invalid_request",
       "unauthorized",
@@ -29,6 +29,8 @@ std::string_view to_string(errc e) noexcept {
       "upstream_connection",
       "upstream_invalid",
       "upstream_timeout",
+      "upstream_cut",
+      "upstream_stalled",
       "upstream_error",
       "deadline_exceeded",
       "fallback_exhausted",
@@ -72,6 +74,8 @@ int http_status(errc e, bool all_refused) noexcept {
   case errc::not_implemented:
     return 501;
   case errc::upstream_connection:
+  case errc::upstream_cut: // a stream has its status before it breaks off: these two go into an event
+  case errc::upstream_stalled:
   case errc::upstream_invalid:
   case errc::upstream_error:
     return 502;

@@ -205,10 +205,14 @@ std::string_view to_string(transport_error e) noexcept {
     return "connect timed out";
   case transport_error::first_byte_timeout:
     return "no first byte in time";
+  case transport_error::first_content_timeout:
+    return "no first content in time";
   case transport_error::idle_timeout:
     return "the answer stalled";
   case transport_error::attempt_timeout:
     return "attempt timed out";
+  case transport_error::stream_timeout:
+    return "the stream took too long";
   case transport_error::response_too_large:
     return "answer too large";
   case transport_error::bad_url:
@@ -240,8 +244,10 @@ failure_class classify(transport_error e) noexcept {
   switch (e) {
   case transport_error::connect_timeout:
   case transport_error::first_byte_timeout:
+  case transport_error::first_content_timeout:
   case transport_error::idle_timeout:
   case transport_error::attempt_timeout:
+  case transport_error::stream_timeout:
     return failure_class::timeout;
   case transport_error::response_too_large:
     return failure_class::soft_failure; // [F4]

@@ -110,7 +110,19 @@ void request_flow::on(const flow_input::breaker_verdict& v) {
     enter_route();
 }
 
+void request_flow::on(const flow_input::content_begun& c) {
+  if (state_ != state::attempting)
+    return;
+  state_ = state::streaming;
+  first_content_ = now_;
+  slow_at_.reset(); // a stream's time runs to its first content chunk [C1]
+  stream_status_ = c.status;
+  actions_.push_back(flow_action::let_flow{});
+}
+
 void request_flow::on(const flow_input::attempt_done& r) {
+  if (state_ == state::streaming)
+    return stream_done(r);
   if (state_ != state::attempting)
     return;
   record_attempt(r, r.failure);
@@ -134,7 +146,7 @@ void request_flow::on(const flow_input::attempt_done& r) {
 void request_flow::on(const flow_input::key_settled& s) {
   if (state_ != state::settling)
     return;
-  if (!s.stored && result_.what == flow_action::finish::kind::answer) {
+  if (!s.stored && result_.what == flow_action::finish::kind::answer && !flowed()) {
     result_ = {.what = flow_action::finish::kind::own_error, .code = errc::store_unavailable, .retry_after = {}};
     result_class_ = failure_class::unknown;
   }
@@ -171,9 +183,10 @@ void request_flow::on(const flow_input::cancel& c) {
     actions_.push_back(flow_action::leave_key{});
     return fail_with(code, failure_class::cancelled);
   case state::attempting:
+  case state::streaming:
     if (!abandoned())
       return;
-    stop_attempt(failure_class::cancelled, c.attempt.sent);
+    stop_attempt(failure_class::cancelled, c.attempt);
     return fail_with(code, failure_class::cancelled);
   case state::backing_off:
     if (!abandoned())
@@ -229,19 +242,24 @@ telemetry_record request_flow::take_record() {
       rerun_ || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
   if (result_.what == kind::own_error) {
     row.code = to_string(result_.code);
-    row.status = http_status(result_.code, all_refused_or_limited_);
+    row.status = flowed() ? stream_status_ : http_status(result_.code, all_refused_or_limited_);
   } else if (result_.what == kind::joined_answer) {
     row.status = replay_->status;
     if (replay_->code)
       row.code = to_string(*replay_->code);
   } else {
     row.status = last_status_;
+  }
+  if (result_.what == kind::answer || result_.what == kind::provider_error || flowed()) {
     row.route = last_target_->route;
     row.provider = last_target_->provider;
     row.model = last_target_->model;
     row.region = last_target_->region;
   }
-  if (result_.what == kind::answer && !rows_.empty()) {
+  if (flowed())
+    row.time_to_first_token = *first_content_ - started_;
+  // A stream that broke off, or whose caller left, was served as far as it came [S4, U2].
+  if ((result_.what == kind::answer || flowed()) && !rows_.empty()) {
     row.tokens = rows_.back().tokens;
     if (const auto& price = last_target_->price; price && row.tokens.input && row.tokens.output)
       row.cost = (static_cast<double>(*row.tokens.input) * price->input_per_million +

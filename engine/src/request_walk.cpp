@@ -49,6 +49,13 @@ errc code_of(failure_class f) {
   }
 }
 
+errc code_of_break(const flow_input::attempt_done& r) {
+  if (r.error == transport_error::idle_timeout)
+    return errc::upstream_stalled;
+  const bool bad_frame = r.failure == failure_class::soft_failure || r.error == transport_error::malformed_http;
+  return bad_frame ? errc::upstream_invalid : errc::upstream_cut;
+}
+
 } // namespace
 
 // ---- the walk -------------------------------------------------------------------------------------------------
@@ -215,7 +222,7 @@ void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
   case state::attempting: {
     // A provider that has said nothing for so long is hanging, whatever the caller's patience [F2].
     const bool hanging = !attempt.responded && now_ - attempt_started_ >= target().unresponsive_after;
-    stop_attempt(hanging ? failure_class::timeout : failure_class::deadline, attempt.sent);
+    stop_attempt(hanging ? failure_class::timeout : failure_class::deadline, attempt);
     return fail_with(errc::deadline_exceeded, failure_class::deadline);
   }
   case state::backing_off:
@@ -223,7 +230,7 @@ void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
     end_call(last_failure_);
     return surface();
   case state::settling:
-    if (result_.what == flow_action::finish::kind::answer) {
+    if (result_.what == flow_action::finish::kind::answer && !flowed()) {
       result_ = {.what = flow_action::finish::kind::own_error, .code = errc::deadline_exceeded, .retry_after = {}};
       result_class_ = failure_class::deadline;
     }
@@ -233,17 +240,35 @@ void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
   }
 }
 
-void request_flow::stop_attempt(failure_class f, bool sent) {
+void request_flow::stop_attempt(failure_class f, const flow_input::attempt_progress& attempt) {
   actions_.push_back(flow_action::stop_attempt{});
   flow_input::attempt_done cut;
   cut.failure = f;
-  cut.sent = sent;
+  cut.sent = attempt.sent;
+  cut.tokens = attempt.tokens;
+  if (state_ == state::streaming)
+    cut.status = stream_status_;
   record_attempt(cut, f);
   last_failure_ = f;
   last_status_.reset();
   last_try_after_.reset();
   all_refused_or_limited_ = false;
   end_call(f);
+}
+
+// A stream that has begun ends the request, however it ends [S2].
+void request_flow::stream_done(const flow_input::attempt_done& r) {
+  auto ended = r;
+  ended.status = stream_status_;
+  record_attempt(ended, r.failure);
+  end_call(r.failure);
+  if (!r.failure) {
+    last_status_ = stream_status_;
+    return finish_with({.what = flow_action::finish::kind::answer, .code = {}, .retry_after = {}}, std::nullopt);
+  }
+  last_failure_ = *r.failure;
+  all_refused_or_limited_ = false;
+  fail_with(code_of_break(r), *r.failure);
 }
 
 void request_flow::note_wait(std::optional<duration> wait) {
@@ -262,7 +287,8 @@ std::optional<duration> request_flow::from_now(std::optional<time_point> t) cons
 void request_flow::end_call(std::optional<failure_class> f) {
   const auto& t = target();
   if (!f) {
-    const bool slow = t.slow && now_ - call_started_ > t.slow->for_tokens(request_.estimated_input_tokens);
+    const auto took = (state_ == state::streaming ? *first_content_ : now_) - call_started_; // [C1]
+    const bool slow = t.slow && took > t.slow->for_tokens(request_.estimated_input_tokens);
     report(slow ? outcome::slow_success : outcome::success);
   } else if (*f == failure_class::cancelled) {
     report(outcome::cancelled);
@@ -333,6 +359,8 @@ void request_flow::record_attempt(const flow_input::attempt_done& r, std::option
   row.latency = now_ - attempt_started_;
   row.outcome_unknown = f && r.sent && !r.status;
   row.tokens = r.tokens;
+  if (state_ == state::streaming)
+    row.time_to_first_token = *first_content_ - attempt_started_;
   emit(attempt_event{request_.request_id, row, call_attempts_ > 1});
   if (f)
     trail_.push_back({t.route, t.provider, t.model, *f, r.status, row.latency, describe(r, f)});

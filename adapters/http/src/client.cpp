@@ -9,10 +9,10 @@
 namespace switchyard::http {
 
 client_core::client_core(io_threads& threads, const provider_settings& settings, client_target where,
-                         std::optional<boost::asio::ssl::context> context, answer_inspector inspector)
+                         std::optional<boost::asio::ssl::context> context, client_rules how)
     : target(std::move(where)),
       tls(std::move(context)),
-      inspect(std::move(inspector)),
+      rules(std::move(how)),
       timeouts(settings.timeouts),
       max_response(settings.max_response) {
   for (std::size_t i = 0; i < threads.size(); ++i)
@@ -81,7 +81,7 @@ private:
 } // namespace
 
 boost::system::result<std::shared_ptr<client_provider>, std::string>
-make_client(io_threads& threads, const provider_settings& settings, answer_inspector inspect) {
+make_client(io_threads& threads, const provider_settings& settings, client_rules rules) {
   auto target = client_target::make(settings);
   if (!target)
     return std::move(target).error();
@@ -92,7 +92,7 @@ make_client(io_threads& threads, const provider_settings& settings, answer_inspe
       return std::move(context).error();
     tls.emplace(*std::move(context));
   }
-  auto core = std::make_shared<client_core>(threads, settings, *std::move(target), std::move(tls), std::move(inspect));
+  auto core = std::make_shared<client_core>(threads, settings, *std::move(target), std::move(tls), std::move(rules));
   return std::shared_ptr<client_provider>(std::make_shared<http_provider>(threads, std::move(core)));
 }
 

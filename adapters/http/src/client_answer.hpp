@@ -60,6 +60,8 @@ public:
   void feed_end();
 
   state where() const noexcept { return state_; }
+  /// Whether the head of the answer itself is there.
+  bool head_done() const noexcept { return parser_ && parser_->is_header_done() && state_ != state::head; }
   /// Whether a byte of the answer itself has come; interim answers are none.
   bool begun() const noexcept { return parser_ && parser_->got_some(); }
   transport_error error() const noexcept { return error_; }

@@ -4,6 +4,9 @@
 #include "client_core.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/beast/core/string.hpp>
+
+#include <utility>
 
 namespace switchyard::http {
 
@@ -12,13 +15,36 @@ client_attempt::client_attempt(std::shared_ptr<client_core> core, std::size_t th
     : core_(std::move(core)),
       context_(core_->pools[thread].context()),
       thread_(thread),
+      began_(now),
       limit_(plus(now, core_->timeouts.attempt)),
       request_(std::move(request)),
       listener_(std::move(listener)) {
   core_->pools[thread_].attempt_began();
 }
 
-client_attempt::~client_attempt() = default;
+client_attempt::~client_attempt() {
+  abandon(); // a stream whose sink never took its last piece
+}
+
+// ---- time limits ---------------------------------------------------------------------------------------------------
+
+void client_attempt::awaits_answer(time_point now) noexcept {
+  const bool awaited = head_seen_ ? stream_ && !stream_->content() : request_.stream;
+  if (awaited)
+    content_limit_ = plus(now, core_->timeouts.first_content);
+}
+
+std::pair<transport_error, std::string> client_attempt::limit_passed() const {
+  const auto ms = [](duration d) { return std::to_string(ceil_ms(d)) + " ms"; };
+  const auto& limits = core_->timeouts;
+  if (content_limit_ < limit_)
+    return {transport_error::first_content_timeout, "no content within " + ms(limits.first_content)};
+  if (stream_ && stream_->content())
+    return {transport_error::stream_timeout, "no end of the stream within " + ms(limits.stream.value_or(duration{}))};
+  return {transport_error::attempt_timeout, "no whole answer within " + ms(limits.attempt)};
+}
+
+// ---- what comes ----------------------------------------------------------------------------------------------------
 
 void client_attempt::bytes_came() noexcept {
   if (!result_.responded) {
@@ -27,43 +53,182 @@ void client_attempt::bytes_came() noexcept {
   }
 }
 
+bool client_attempt::flows() {
+  if (std::exchange(head_seen_, true))
+    return stream_ != nullptr;
+  const auto type = result_.headers.find("Content-Type").value_or("");
+  const bool events = boost::beast::iequals(type.substr(0, type.find_first_of("; \t")), "text/event-stream");
+  if (request_.stream && events && result_.status / 100 == 2 && core_->rules.read_stream)
+    stream_ = std::make_unique<client_stream>(core_->rules.read_stream(request_));
+  else
+    content_limit_ = time_point::max(); // a whole answer
+  return stream_ != nullptr;
+}
+
+void client_attempt::on_body(bool last) {
+  const auto self = shared_from_this(); // whoever is called may let go of it
+  stream_->feed(result_.body);
+  result_.body.clear();
+  if (last)
+    stream_->finish();
+  {
+    std::lock_guard lock(mutex_);
+    tokens_ = stream_->reader().tokens();
+  }
+  if (!stream_->content() && stream_->waits())
+    begin_content();
+  pump();
+}
+
+// From here on the deadline of an attempt holds no more, that of a stream does [B8].
+void client_attempt::begin_content() {
+  stream_->set_content();
+  content_limit_ = time_point::max();
+  limit_ = core_->timeouts.stream ? plus(began_, *core_->timeouts.stream) : time_point::max();
+  provider_result head;
+  head.status = result_.status;
+  head.headers = result_.headers;
+  head.sent = head.responded = true;
+  if (const auto listener = listener_)
+    listener->on_content(std::move(head));
+}
+
+bool client_attempt::stream_failed() const noexcept {
+  return stream_->reader().where() == stream_reader::state::failed;
+}
+
+// ---- what goes on --------------------------------------------------------------------------------------------------
+
+// Does work on the I/O thread: at once if this is it. Under the mutex the attempt cannot end, so its context is there.
+template <class F>
+void client_attempt::on_its_thread(F work) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    if (!under_way_)
+      return;
+    if (!context_.get_executor().running_in_this_thread()) {
+      boost::asio::post(context_, [self = shared_from_this(), work = std::move(work)] { work(*self); });
+      return;
+    }
+  }
+  work(*this);
+}
+
+void client_attempt::stream_to(std::shared_ptr<stream_sink> sink) noexcept {
+  on_its_thread([sink = std::move(sink)](client_attempt& me) {
+    if (!me.under_way_ || !me.stream_)
+      return;
+    const auto self = me.shared_from_this();
+    me.stream_->set_sink(sink);
+    me.pump();
+  });
+}
+
+void client_attempt::piece_taken(std::uint32_t piece) noexcept {
+  on_its_thread([piece](client_attempt& me) {
+    if (!me.under_way_ || piece != me.piece_)
+      return; // said twice
+    ++me.piece_;
+    const auto self = me.shared_from_this();
+    me.stream_->piece_taken();
+    me.pump();
+  });
+}
+
+// Hands on what waits, as long as the sink takes it at once.
+void client_attempt::pump() noexcept {
+  if (std::exchange(pumping_, true))
+    return; // the sink took a piece within on_bytes: the loop below goes on
+  while (under_way_) {
+    const auto piece = stream_->take_piece();
+    if (piece.empty())
+      break;
+    const auto sink = stream_->sink();
+    try {
+      sink->on_bytes(piece, [self = shared_from_this(), number = piece_] { self->piece_taken(number); });
+    } catch (...) { // a program's own sink
+      pumping_ = false;
+      return sink_failed();
+    }
+  }
+  pumping_ = false;
+  if (!under_way_)
+    return;
+  if (finished_ && stream_->drained())
+    conclude();
+  else if (connection_ && !stream_->full())
+    connection_->resume();
+}
+
+void client_attempt::sink_failed() noexcept {
+  stream_->discard();
+  if (auto* c = connection_)
+    return c->fail_attempt(transport_error::cancelled, "the stream's sink failed");
+  result_.error = transport_error::cancelled; // instead of a result that was only waiting for the sink
+  conclude();
+}
+
+token_usage client_attempt::tokens() const noexcept {
+  std::lock_guard lock(mutex_);
+  return tokens_;
+}
+
+// ---- the end -------------------------------------------------------------------------------------------------------
+
 bool client_attempt::end() noexcept {
   {
     std::lock_guard lock(mutex_);
     if (!std::exchange(under_way_, false))
       return false;
   }
+  if (stream_)
+    stream_->close();
   core_->pools[thread_].attempt_ended();
   return true;
 }
 
 void client_attempt::finish() noexcept {
-  if (!end())
+  if (!under_way_ || std::exchange(finished_, true))
     return;
-  if (core_->inspect) {
+  if (stream_) {
+    if (stream_failed())
+      result_.failure = stream_->reader().failure();
+    result_.tokens = stream_->reader().tokens();
+  } else if (core_->rules.inspect) {
     try {
-      core_->inspect(request_, result_);
+      core_->rules.inspect(request_, result_);
     } catch (...) { // a program's own function: its failure is this attempt's
       result_.error = transport_error::other;
       result_.error_detail = "the answer could not be inspected";
     }
   }
-  tell();
+  if (!stream_ || !stream_->content() || stream_->drained())
+    conclude();
 }
 
 void client_attempt::finish(transport_error error, std::string detail) noexcept {
-  if (!end())
+  // A stream whose own end has come is whole, whatever becomes of its connection; one that has failed, has.
+  const auto where = stream_ ? stream_->reader().where() : stream_reader::state::holding;
+  const bool decided = where == stream_reader::state::ended || where == stream_reader::state::failed;
+  if (decided && error != transport_error::cancelled)
+    return finish();
+  if (!under_way_ || std::exchange(finished_, true))
     return;
   result_.error = error;
   result_.error_detail = std::move(detail);
+  if (stream_)
+    result_.tokens = stream_->reader().tokens();
   // Half an answer is none.
   result_.status = 0;
   result_.headers.clear();
   result_.body = {};
-  tell();
+  if (!stream_ || !stream_->content() || stream_->drained())
+    conclude();
 }
 
-void client_attempt::tell() noexcept {
+void client_attempt::conclude() noexcept {
+  if (!end())
+    return;
   if (const auto listener = std::move(listener_))
     listener->on_attempt_done(std::move(result_));
 }

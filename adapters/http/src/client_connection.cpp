@@ -135,12 +135,13 @@ void client_connection::on_sent(const error_code& ec, bool none) {
   if (ec && none)
     attempt_->set_sent(false);
   phase_ = phase::awaiting;
+  attempt_->awaits_answer(clock_now());
   // After a failed write the pending read tells how it ends: with an early answer or with an error.
   if (const auto first_byte = first_byte_limit(); first_byte && !answer_.begun()) {
     limit_ = plus(clock_now(), *first_byte);
     limit_error_ = transport_error::first_byte_timeout;
-    schedule();
   }
+  schedule();
 }
 
 void client_connection::on_received(const error_code& ec, std::size_t n) {
@@ -165,6 +166,12 @@ void client_connection::on_received(const error_code& ec, std::size_t n) {
     read_size_ = std::min(read_size_ * 2, largest_read);
   const auto bytes = buffer_.cdata();
   buffer_.consume(answer_.feed({static_cast<const char*>(bytes.data()), bytes.size()}));
+  if (answer_.head_done() && attempt_->flows())
+    return on_stream_bytes();
+  go_on();
+}
+
+void client_connection::go_on() {
   switch (answer_.where()) {
   case client_answer::state::done:
     return complete();
@@ -176,15 +183,38 @@ void client_connection::on_received(const error_code& ec, std::size_t n) {
   }
 }
 
+// Everybody who hears of them may end this attempt, and with it this connection.
+void client_connection::on_stream_bytes() {
+  const auto me = shared_from_this();
+  attempt_->on_body(answer_.where() == client_answer::state::done);
+  if (phase_ == phase::closed || !attempt_)
+    return;
+  if (!attempt_->stream_failed() || answer_.where() == client_answer::state::failed)
+    return go_on();
+  auto attempt = take_attempt().release();
+  close();
+  attempt->finish();
+}
+
 void client_connection::read_on() {
   if (buffer_.size() == buffer_.max_size())
     return fail(transport_error::malformed_http, "a line of the answer is too long");
+  if (attempt_->stream_full()) { // not the provider's silence: no limit but that of the stream
+    paused_ = true;
+    limit_ = time_point::max();
+    return;
+  }
   if (answer_.begun()) {
     limit_ = plus(clock_now(), core_->timeouts.idle);
     limit_error_ = transport_error::idle_timeout;
     schedule();
   }
   begin_read();
+}
+
+void client_connection::resume() {
+  if (std::exchange(paused_, false))
+    read_on();
 }
 
 void client_connection::on_end_of_stream(const error_code& ec) {
@@ -196,10 +226,10 @@ void client_connection::on_end_of_stream(const error_code& ec) {
     return fail(cut ? transport_error::early_close : transport_error::reset, ec.message());
   }
   answer_.feed_end();
-  if (answer_.where() == client_answer::state::done)
-    complete();
+  if (answer_.where() == client_answer::state::done && attempt_->flows())
+    on_stream_bytes();
   else
-    fail(answer_.error(), answer_.detail());
+    go_on();
 }
 
 void client_connection::complete() {
@@ -225,6 +255,10 @@ void client_connection::fail(transport_error error, std::string detail) {
   auto attempt = take_attempt().release();
   close();
   attempt->finish(error, std::move(detail));
+}
+
+void client_connection::fail_attempt(transport_error error, std::string detail) {
+  fail(error, std::move(detail));
 }
 
 void client_connection::replace() {

@@ -53,6 +53,11 @@ public:
   void abort() noexcept;
   void close() noexcept;
 
+  // ---- for its attempt ----
+  /// The stream has room again.
+  void resume();
+  void fail_attempt(transport_error error, std::string detail);
+
   // ---- for the pool ----
   /// Ends being idle; false when the provider has closed it or sent something, and then it is closed.
   bool leave_pool() noexcept;
@@ -88,6 +93,8 @@ private:
   void begin_read();
   void begin_send();
   void read_on();
+  void go_on();
+  void on_stream_bytes();
   void on_end_of_stream(const error_code& ec);
   void complete();
   void fail(transport_error error, std::string detail = {});
@@ -112,6 +119,7 @@ private:
   bool reused_ = false;
   bool sending_ = false; ///< the request is not wholly written yet
   bool reading_ = false; ///< a read is pending
+  bool paused_ = false;  ///< no read is pending, as the stream is full
   bool watched_ = false; ///< this idle time's watch has begun
   transport_error limit_error_ = transport_error::connect_timeout;
   time_point limit_ = time_point::max(); ///< of the phase

@@ -70,8 +70,10 @@ void client_connection::on_idle_timer() {
 
 void client_connection::expire(time_point now) {
   const auto& limits = core_->timeouts;
-  if (now >= attempt_->limit() && attempt_->limit() <= limit_)
-    return fail(transport_error::attempt_timeout, in_ms("no whole answer within ", limits.attempt));
+  if (now >= attempt_->limit() && attempt_->limit() <= limit_) {
+    auto [error, detail] = attempt_->limit_passed();
+    return fail(error, std::move(detail));
+  }
   switch (limit_error_) {
   case transport_error::connect_timeout:
     return fail(limit_error_, in_ms("no connection within ", limits.connect));

@@ -24,11 +24,11 @@ inline time_point clock_now() noexcept {
 class client_core : public std::enable_shared_from_this<client_core> {
 public:
   client_core(io_threads& threads, const provider_settings& settings, client_target where,
-              std::optional<boost::asio::ssl::context> context, answer_inspector inspector);
+              std::optional<boost::asio::ssl::context> context, client_rules how);
 
   const client_target target;
   std::optional<boost::asio::ssl::context> tls; ///< for https
-  const answer_inspector inspect;
+  const client_rules rules;
   const timeout_settings timeouts;
   const std::uint64_t max_response;
   std::deque<connection_pool> pools; ///< one per I/O thread

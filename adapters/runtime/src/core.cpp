@@ -140,7 +140,7 @@ std::optional<start_error> core_impl::make_providers() {
   for (const auto& [name, settings] : config_.providers) {
     if (providers_.contains(name))
       continue;
-    auto made = http::make_client(io_, settings, openai::inspect_by_path);
+    auto made = http::make_client(io_, settings, {openai::inspect_by_path, {}});
     if (!made)
       return start_error{start_error::kind::provider, "provider " + name + ": " + made.error()};
     providers_[name] = std::move(*made);

@@ -36,6 +36,10 @@ void inline_request::on_attempt_done(provider_result&& result) noexcept {
   feed([&] { return runner_->attempt_done(std::move(result), now(), listener()); });
 }
 
+void inline_request::on_content(provider_result&& head) noexcept {
+  feed([&] { return runner_->content_begun(std::move(head), now(), listener()); });
+}
+
 // Feeds the runner, if it is still here, and does what it asks for. Not within the runner's own doing.
 template <class F>
 void inline_request::feed(F input) {

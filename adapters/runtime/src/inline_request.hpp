@@ -39,6 +39,7 @@ public:
   void force_end();
 
   void on_attempt_done(provider_result&& result) noexcept override;
+  void on_content(provider_result&& head) noexcept override;
 
 private:
   static time_point now() { return std::chrono::steady_clock::now(); }

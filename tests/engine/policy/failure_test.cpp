@@ -251,6 +251,8 @@ TEST_CASE("each failure on the wire has its class [F]") {
                                row{transport_error::first_byte_timeout, failure_class::timeout},
                                row{transport_error::idle_timeout, failure_class::timeout},
                                row{transport_error::attempt_timeout, failure_class::timeout},
+                               row{transport_error::first_content_timeout, failure_class::timeout},
+                               row{transport_error::stream_timeout, failure_class::timeout},
                                row{transport_error::response_too_large, failure_class::soft_failure},
                                row{transport_error::bad_url, failure_class::configuration},
                                row{transport_error::cancelled, failure_class::cancelled},

@@ -43,6 +43,7 @@ SWITCHYARD_LOCAL_MESSAGE(count_keys)
 SWITCHYARD_LOCAL_MESSAGE(await_start)
 SWITCHYARD_LOCAL_MESSAGE(restart_actor)
 SWITCHYARD_LOCAL_MESSAGE(begin_request)
+SWITCHYARD_LOCAL_MESSAGE(stream_begun)
 SWITCHYARD_LOCAL_MESSAGE(attempt_ended)
 SWITCHYARD_LOCAL_MESSAGE(request_tick)
 SWITCHYARD_LOCAL_MESSAGE(cancel_request)
@@ -100,6 +101,8 @@ using telemetry_reader_actor = caf::typed_actor<
 using request_actor = caf::typed_actor<
     // From whoever spawned it. No answer.
     caf::reacts_to<begin_request>,
+    // From the provider's listener: the first content of a stream has come. No answer.
+    caf::reacts_to<stream_begun>,
     // From the provider's listener: the attempt has ended. No answer.
     caf::reacts_to<attempt_ended>,
     // From the idempotency shard: what a joiner waited for. No answer.

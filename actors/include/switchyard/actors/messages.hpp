@@ -116,6 +116,10 @@ struct restart_actor {
 };
 
 struct begin_request {};
+struct stream_begun {
+  std::uint64_t attempt = 0;
+  std::shared_ptr<provider_result> head;
+};
 struct attempt_ended {
   std::uint64_t attempt = 0; ///< number of the attempt, so that a late one is known
   std::shared_ptr<provider_result> result;

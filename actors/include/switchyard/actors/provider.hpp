@@ -3,6 +3,7 @@
 // What the request actors need of a provider: one asynchronous attempt. The HTTP client of adapters/http is one
 // implementation; a program may bring its own.
 
+#include "switchyard/actors/stream.hpp"
 #include "switchyard/engine/failure.hpp"
 #include "switchyard/engine/header_list.hpp"
 #include "switchyard/engine/telemetry.hpp"
@@ -21,7 +22,7 @@ struct provider_request {
   std::string model;
   std::shared_ptr<const std::string> body;    ///< with the provider's model in it; never null
   std::shared_ptr<const header_list> headers; ///< end-to-end fields to pass on; may be null
-  bool stream = false;
+  bool stream = false;                        ///< the answer may flow (actors/stream.hpp)
 };
 
 /// What an attempt came to.
@@ -38,12 +39,17 @@ struct provider_result {
   token_usage tokens;
 };
 
-/// Is told what an attempt came to, exactly once, unless the attempt was cancelled. Called on the provider's own thread
+/// Is told what an attempt came to, exactly once, unless the attempt was cancelled; before that, of a stream, that its
+/// content begins. Called on the provider's own thread
 /// (the I/O thread that ran the attempt), never from within `provider::start`.
 class attempt_listener {
 public:
   virtual ~attempt_listener() = default;
   virtual void on_attempt_done(provider_result&& result) noexcept = 0;
+
+  /// Of a stream: its first content has come; `head` has status and headers. Nothing flows before `stream_to`. A
+  /// provider that answers as a whole never calls it.
+  virtual void on_content(provider_result&& head) noexcept { static_cast<void>(head); }
 };
 
 /// An attempt under way. Destroying the handle does not cancel.
@@ -62,6 +68,13 @@ public:
   /// Whether bytes of the request were written, so that it may have been charged [R6]. Thread-safe. A provider that
   /// cannot tell says yes.
   virtual bool sent() const noexcept { return true; }
+
+  /// After on_content, once: what was held back and what follows goes to the sink, on the provider's own thread.
+  /// Everything has gone there before the listener hears of the end. Thread-safe.
+  virtual void stream_to(std::shared_ptr<stream_sink> sink) noexcept { static_cast<void>(sink); }
+
+  /// Of a stream: its tokens so far [S4]. Thread-safe.
+  virtual token_usage tokens() const noexcept { return {}; }
 };
 
 /// A provider. Thread-safe.

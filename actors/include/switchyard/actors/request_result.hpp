@@ -43,6 +43,7 @@ struct request_result {
   served_by served;               ///< empty for an own error
   std::uint32_t attempts = 0;     ///< sent upstream for this request [R5]
   std::uint32_t fallbacks = 0;
+  bool streamed = false; ///< the answer has flowed, or begun to, to the stream's receiver; `content` has no body
   bool replayed = false; ///< a stored answer, or a leader's
 
   bool ok() const noexcept { return what == kind::answer; }

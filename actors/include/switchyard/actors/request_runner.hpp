@@ -39,6 +39,7 @@ struct request_spec {
   std::function<std::shared_ptr<const std::string>(std::string_view model)> body_for;
   std::shared_ptr<const header_list> headers; ///< to pass on; may be null
   bool stream = false;
+  std::shared_ptr<stream_receiver> receiver; ///< of a stream; without one the answer is taken as a whole
   std::optional<request_key> key;
 };
 
@@ -83,6 +84,9 @@ public:
   /// The running attempt has ended.
   runner_request attempt_done(provider_result&& result, time_point now, const listener_factory& listener);
 
+  /// The first content of the running attempt's stream has come.
+  runner_request content_begun(provider_result&& head, time_point now, const listener_factory& listener);
+
   /// The shard has answered.
   runner_request key_answered(const key_answer& answer, time_point now, const listener_factory& listener);
 
@@ -102,6 +106,7 @@ public:
 
 private:
   flow_input::attempt_progress progress() const;
+  void let_flow();
   void start_attempt(const route_target& target, const listener_factory& listener);
   void finish(const flow_action::finish& f);
   std::shared_ptr<request_result> make_result(const flow_action::finish& f) const;

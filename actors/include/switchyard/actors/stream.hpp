@@ -11,6 +11,7 @@
 #include "switchyard/engine/telemetry.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -51,10 +52,22 @@ class stream_sink {
 public:
   virtual ~stream_sink() = default;
 
-  /// Takes the next bytes, whole events. `taken` must be called once, on any thread, when the sink can take more: until
-  /// then no more come, and after a bound the provider is read no further [S5]. Destroying it uncalled ends nothing:
-  /// the request goes on, and must be cancelled to end.
-  virtual void on_bytes(std::string bytes, std::function<void()> taken) = 0;
+  /// Takes the next bytes, whole events. `taken` is to be called once, on any thread, also from within, when the sink
+  /// can take more: until then no more come, and after a bound the provider is read no further [S5]. The bytes stay
+  /// where they are until `taken` is called or destroyed. Destroying it uncalled ends nothing: the request waits, and
+  /// must be cancelled to end.
+  virtual void on_bytes(std::string_view bytes, std::function<void()> taken) = 0;
+};
+
+struct request_result;
+
+/// Who asked for a stream.
+class stream_receiver : public stream_sink {
+public:
+  /// Comes first: status, headers and who serves. `so_far` has no body. Not called when the request ends without a
+  /// stream: then its result is the answer. On the request's thread, which may be another than that of `on_bytes`, but
+  /// before it.
+  virtual void on_begin(std::shared_ptr<const request_result> so_far) = 0;
 };
 
 } // namespace switchyard

@@ -29,7 +29,9 @@ enum class errc : std::uint8_t {
   upstream_connection,
   upstream_invalid,
   upstream_timeout,
-  upstream_error, ///< an HTTP error of the provider that ended the request; the answer itself goes to the caller
+  upstream_cut,     ///< a stream broke off after its first content [S2]
+  upstream_stalled, ///< a stream fell silent after its first content [S2]
+  upstream_error,   ///< an HTTP error of the provider that ended the request; the answer itself goes to the caller
   deadline_exceeded,
   fallback_exhausted,
   shutting_down,

@@ -85,8 +85,10 @@ enum class transport_error : std::uint8_t {
   malformed_http,
   connect_timeout,
   first_byte_timeout,
+  first_content_timeout, ///< of a stream
   idle_timeout,
   attempt_timeout,
+  stream_timeout, ///< the whole of a stream
   response_too_large,
   bad_url,
   cancelled,

@@ -75,6 +75,12 @@ struct breaker_verdict {
   std::optional<admission_verdict> verdict;
 };
 
+/// The first content of a stream has come: from here on no other provider is asked [S2], and the deadline no longer
+/// holds [B8].
+struct content_begun {
+  std::optional<int> status; ///< of the provider's answer
+};
+
 /// The attempt under way has ended.
 struct attempt_done {
   std::optional<failure_class> failure;
@@ -94,6 +100,7 @@ struct key_settled {
 struct attempt_progress {
   bool sent = true;       ///< bytes of the request were written [R6]; assumed when not known
   bool responded = false; ///< a byte of its answer has come [F2]
+  token_usage tokens{};   ///< of a stream, so far [S4]
 };
 
 /// `wake_at` has come.
@@ -110,8 +117,8 @@ struct cancel {
 } // namespace flow_input
 
 using flow_event =
-    std::variant<flow_input::begin, flow_input::key_verdict, flow_input::breaker_verdict, flow_input::attempt_done,
-                 flow_input::key_settled, flow_input::timer, flow_input::cancel>;
+    std::variant<flow_input::begin, flow_input::key_verdict, flow_input::breaker_verdict, flow_input::content_begun,
+                 flow_input::attempt_done, flow_input::key_settled, flow_input::timer, flow_input::cancel>;
 
 /// What the flow wants done.
 namespace flow_action {
@@ -137,6 +144,7 @@ struct send_report { ///< the queue was full: send this report to the breaker; n
 struct start_attempt { ///< feed attempt_done
   const route_target* target;
 };
+struct let_flow {};     ///< the stream may go to the caller, who is told first who serves it; nothing is fed
 struct stop_attempt {}; ///< end the running attempt on the wire; nothing is fed
 
 /// The last action: how the request ended.
@@ -153,9 +161,10 @@ struct finish {
 
 } // namespace flow_action
 
-using flow_step = std::variant<flow_action::reserve_key, flow_action::leave_key, flow_action::settle_key,
-                               flow_action::ask_breaker, flow_action::wake_breaker, flow_action::send_report,
-                               flow_action::start_attempt, flow_action::stop_attempt, flow_action::finish>;
+using flow_step =
+    std::variant<flow_action::reserve_key, flow_action::leave_key, flow_action::settle_key, flow_action::ask_breaker,
+                 flow_action::wake_breaker, flow_action::send_report, flow_action::start_attempt, flow_action::let_flow,
+                 flow_action::stop_attempt, flow_action::finish>;
 
 /// What the flow is given.
 struct flow_request {
@@ -166,6 +175,7 @@ struct flow_request {
   std::vector<const route_target*> chain; ///< primary first, never empty; kept alive by the owner
   std::optional<duration> timeout;        ///< the caller's own deadline [B8]
   bool keyed = false;
+  bool stream = false;
   std::uint64_t estimated_tokens = 0;       ///< input and output, for context windows [B7]
   std::uint64_t estimated_input_tokens = 0; ///< for slow limits [C1]
   std::uint64_t seed = 0;                   ///< of the backoff's jitter [R2]
@@ -196,6 +206,9 @@ public:
   time_point last_step_at() const noexcept { return now_; }
   wall_time wall_at(time_point t) const noexcept { return wall_started_ + (t - started_); }
 
+  /// Whether a stream has begun to flow to the caller.
+  bool flowed() const noexcept { return first_content_.has_value(); }
+
   /// How the request ends, once that is known: from settle_key on.
   const flow_action::finish& result() const noexcept { return result_; }
   /// The class of that end; nothing for a success.
@@ -208,7 +221,17 @@ public:
   telemetry_record take_record();
 
 private:
-  enum class state : std::uint8_t { idle, reserving, joined, asking, attempting, backing_off, settling, done };
+  enum class state : std::uint8_t {
+    idle,
+    reserving,
+    joined,
+    asking,
+    attempting,
+    streaming,
+    backing_off,
+    settling,
+    done
+  };
 
   struct permit {
     bool held = false;
@@ -221,6 +244,7 @@ private:
   void on(const flow_input::begin&);
   void on(const flow_input::key_verdict& v);
   void on(const flow_input::breaker_verdict& v);
+  void on(const flow_input::content_begun& c);
   void on(const flow_input::attempt_done& r);
   void on(const flow_input::key_settled& s);
   void on(const flow_input::timer& t);
@@ -241,7 +265,8 @@ private:
   void record_attempt(const flow_input::attempt_done& r, std::optional<failure_class> f);
   void report_hanging();
   void on_deadline(const flow_input::attempt_progress& attempt);
-  void stop_attempt(failure_class f, bool sent);
+  void stop_attempt(failure_class f, const flow_input::attempt_progress& attempt);
+  void stream_done(const flow_input::attempt_done& r);
   void note_wait(std::optional<duration> wait);
   std::optional<duration> from_now(std::optional<time_point> t) const;
   bool left_behind(failure_class why);
@@ -250,8 +275,9 @@ private:
   void finish_with(flow_action::finish f, std::optional<failure_class> why);
   void fail_with(errc code, failure_class why, std::optional<duration> retry_after = {});
   void emit_finish();
-  /// Nobody waits for the answer: the caller left and it is not a leader's [I7], or shutdown.
-  bool abandoned() const noexcept { return forced_ || (caller_left_ && !leads_); }
+  /// Nobody waits for the answer: the caller left and it is not a leader's [I7] (a stream's is not kept for anybody
+  /// [I9]), or shutdown.
+  bool abandoned() const noexcept { return forced_ || (caller_left_ && (!leads_ || request_.stream)); }
   const route_target& target() const { return *request_.chain[position_]; }
   template <class E>
   void emit(const E& e) {
@@ -276,8 +302,10 @@ private:
   time_point attempt_started_{};
   std::optional<time_point> slow_at_;
   std::optional<time_point> retry_at_;
-  std::uint32_t call_attempts_ = 0; ///< of this route
-  std::uint32_t attempts_ = 0;      ///< of the request
+  std::optional<time_point> first_content_; ///< of the stream that flows, or has flowed
+  std::optional<int> stream_status_;        ///< its status
+  std::uint32_t call_attempts_ = 0;         ///< of this route
+  std::uint32_t attempts_ = 0;              ///< of the request
   std::uint32_t fallbacks_ = 0;
   std::size_t skipped_for_context_ = 0;
   bool caller_left_ = false;

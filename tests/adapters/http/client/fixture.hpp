@@ -67,7 +67,7 @@ struct fixture {
 
   client_provider& client() {
     if (!client_) {
-      auto made = make_client(threads, settings, inspect);
+      auto made = make_client(threads, settings, {inspect, read_stream});
       REQUIRE(made);
       client_ = *made;
     }
@@ -84,6 +84,7 @@ struct fixture {
   io_threads threads;
   provider_settings settings;
   answer_inspector inspect;
+  stream_reader_factory read_stream;
 
 private:
   std::shared_ptr<client_provider> client_;

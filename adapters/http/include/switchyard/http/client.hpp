@@ -20,6 +20,15 @@ namespace switchyard::http {
 /// providers): fills `failure` and `tokens` of a result that is a whole HTTP answer.
 using answer_inspector = std::function<void(const provider_request& request, provider_result& result)>;
 
+/// Makes the reader for a streamed answer to this request.
+using stream_reader_factory = std::function<std::unique_ptr<stream_reader>(const provider_request& request)>;
+
+/// What a client is told of the operations it carries. Both are called on the I/O threads.
+struct client_rules {
+  answer_inspector inspect;          ///< may be empty: status and body are not looked at
+  stream_reader_factory read_stream; ///< may be empty: answers do not flow, and are taken as a whole
+};
+
 /// Figures of a client's pool.
 struct client_figures {
   std::size_t idle = 0;   ///< connections kept for reuse
@@ -34,6 +43,6 @@ public:
 /// A provider over HTTP, on these I/O threads, which must outlive it. Fails with a text when the settings cannot be
 /// used: a base URL that is none, a CA file that cannot be loaded.
 boost::system::result<std::shared_ptr<client_provider>, std::string>
-make_client(io_threads& threads, const provider_settings& settings, answer_inspector inspect);
+make_client(io_threads& threads, const provider_settings& settings, client_rules rules);
 
 } // namespace switchyard::http
