@@ -62,6 +62,7 @@ request_actor::behavior_type submit_behavior(request_actor::pointer self, submit
       [=](const begin_request&) {
         self->request(script.shard, caf::infinite, reserve_key{script.request, "/v1/x"}).then(on_answer);
       },
+      [](const stream_begun&) {},
       [](const attempt_ended&) {},
       on_answer,
       [=](const request_tick& t) { // settle, with the token heard last

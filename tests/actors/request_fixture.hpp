@@ -60,6 +60,7 @@ struct running {
 struct request_options {
   std::string key{}; ///< empty: none
   std::optional<duration> timeout{};
+  std::shared_ptr<stream_receiver> receiver{}; ///< of a stream
 };
 
 class request_fixture : public actor_fixture {
@@ -107,6 +108,8 @@ public:
       s.flow.chain.push_back(&t);
     s.flow.timeout = o.timeout;
     s.flow.keyed = !o.key.empty();
+    s.flow.stream = s.stream = o.receiver != nullptr;
+    s.receiver = o.receiver;
     s.path = "/chat/completions";
     s.body_for = [](std::string_view model) { return std::make_shared<const std::string>("to " + std::string{model}); };
     if (!o.key.empty())

@@ -20,9 +20,19 @@ class scripted_provider final : public provider {
       listener.reset();
     }
     bool responded() const noexcept override { return has_responded; }
+    void stream_to(std::shared_ptr<stream_sink> s) noexcept override {
+      const std::lock_guard lock{mutex};
+      sink = std::move(s);
+    }
+    token_usage tokens() const noexcept override {
+      const std::lock_guard lock{mutex};
+      return so_far;
+    }
 
-    std::mutex mutex;
+    mutable std::mutex mutex;
     std::shared_ptr<attempt_listener> listener;
+    std::shared_ptr<stream_sink> sink;
+    token_usage so_far;
     std::atomic<bool> cancelled{false}, has_responded{false};
   };
 
@@ -49,6 +59,26 @@ public:
     if (const auto listener = listener_of(i))
       listener->on_attempt_done(std::move(result));
   }
+  /// The first content of the last attempt's stream.
+  void begin_content() {
+    provider_result head;
+    head.status = 200;
+    head.headers.add("Content-Type", "text/event-stream");
+    if (const auto listener = listener_of(calls() - 1))
+      listener->on_content(std::move(head));
+  }
+  /// Where the last attempt's stream goes; null as long as nobody has said so.
+  std::shared_ptr<stream_sink> sink() {
+    auto& made = *attempts_.at(calls() - 1).made;
+    const std::lock_guard lock{made.mutex};
+    return made.sink;
+  }
+  void set_tokens(token_usage t) {
+    auto& made = *attempts_.at(calls() - 1).made;
+    const std::lock_guard lock{made.mutex};
+    made.so_far = t;
+  }
+
   /// Who listens to an attempt, for one that speaks when it should not.
   std::shared_ptr<attempt_listener> listener_of(std::size_t i) {
     auto& made = *attempts_.at(i).made;

@@ -29,6 +29,7 @@ inline std::string text(const flow_step& step, const request_flow& flow) {
     std::string operator()(const flow_action::wake_breaker& a) const { return "wake " + a.target->route; }
     std::string operator()(const flow_action::send_report& a) const { return "send " + a.target->route; }
     std::string operator()(const flow_action::start_attempt& a) const { return "start " + a.target->route; }
+    std::string operator()(const flow_action::let_flow&) const { return "flow"; }
     std::string operator()(const flow_action::stop_attempt&) const { return "stop"; }
     std::string operator()(const flow_action::finish& a) const {
       using kind = flow_action::finish::kind;
@@ -53,6 +54,7 @@ inline std::string text(const flow_step& step, const request_flow& flow) {
 struct flow_options {
   std::optional<duration> timeout{};
   bool keyed = false;
+  bool stream = false;
   std::uint64_t estimated_tokens = 100;
   std::uint64_t estimated_input_tokens = 0;
 };
@@ -219,6 +221,7 @@ private:
     r.requested_route = r.chain.front()->route;
     r.timeout = o.timeout;
     r.keyed = o.keyed;
+    r.stream = o.stream;
     r.estimated_tokens = o.estimated_tokens;
     r.estimated_input_tokens = o.estimated_input_tokens;
     r.seed = 7;

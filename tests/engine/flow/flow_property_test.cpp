@@ -50,7 +50,7 @@ struct random_world {
 };
 
 flow_event random_input(flow_world& world) {
-  switch (*rc::gen::inRange(0, 9)) {
+  switch (*rc::gen::inRange(0, 10)) {
   case 0:
     return flow_input::begin{};
   case 1: {
@@ -81,6 +81,8 @@ flow_event random_input(flow_world& world) {
   }
   case 6:
     return flow_input::key_settled{*rc::gen::arbitrary<bool>()};
+  case 8:
+    return flow_input::content_begun{200};
   case 7:
     return flow_input::timer{{.sent = *rc::gen::arbitrary<bool>(), .responded = *rc::gen::arbitrary<bool>()}};
   default:
@@ -104,7 +106,8 @@ TEST_CASE("inputs in any order: bounded attempts, none after the deadline, and a
     random_world w;
     auto& world = w.world;
     std::vector<std::uint32_t> probes_granted;
-    driven_flow flow{world, {.keyed = *rc::gen::arbitrary<bool>(), .estimated_tokens = 100}};
+    driven_flow flow{
+        world, {.keyed = *rc::gen::arbitrary<bool>(), .stream = *rc::gen::arbitrary<bool>(), .estimated_tokens = 100}};
     const auto deadline = world.now + 20s;
     flow.begin();
     const auto steps = *rc::gen::inRange(0, 40);
