@@ -48,6 +48,7 @@ void connection::close(cause why) {
   const auto self = shared_from_this();
   const auto worker = std::move(worker_);
   const auto gone = std::exchange(on_gone_, nullptr);
+  const auto unused = std::exchange(on_room_, nullptr); // it may hold the exchange: to be destroyed last
   const bool owed = std::exchange(current_, 0) != 0;
   phase_ = phase::closed;
   closed_.store(true, std::memory_order_release);

@@ -58,6 +58,7 @@ public:
   void end(request_id id);
   void abort(request_id id);
   void on_gone(request_id id, std::function<void()> callback);
+  void on_room(request_id id, std::function<void()> callback);
   /// The handler gives up: 500, or a cut when an answer has begun.
   void fail(request_id id) noexcept;
 
@@ -102,6 +103,7 @@ private:
   input_buffer input_;
   output_queue output_;
   std::function<void()> on_gone_;
+  std::function<void()> on_room_;
   request_id current_ = 0; ///< being answered; 0: none
   request_id last_ = 0;
   time_point deadline_{};

@@ -45,6 +45,14 @@ bool connection::write(request_id id, std::string_view piece, std::size_t bound)
   return !broken_;
 }
 
+void connection::on_room(request_id id, std::function<void()> callback) {
+  if (id != current_ || broken_)
+    return;
+  if (!writing_)
+    return callback();
+  on_room_ = std::move(callback);
+}
+
 void connection::end(request_id id) {
   if (id != current_)
     return;
@@ -97,6 +105,7 @@ void connection::put_head(int status, answer_framing framing, std::uint64_t leng
 void connection::finish_answer() {
   current_ = 0;
   const auto unused = std::exchange(on_gone_, nullptr); // it may hold the exchange: to be destroyed last
+  const auto unused_too = std::exchange(on_room_, nullptr);
   phase_ = phase::sending;
   flush();
   if (phase_ == phase::sending && output_.empty())
@@ -148,9 +157,10 @@ void connection::on_sent(const boost::system::error_code& error, std::size_t byt
     return send_rest();
   limit_ = limit::none;
   if (phase_ == phase::sending)
-    answer_sent();
-  else
-    update_limit();
+    return answer_sent();
+  update_limit();
+  if (const auto callback = std::exchange(on_room_, nullptr))
+    callback();
 }
 
 // Not closed at once: the caller may be in the middle of `write`, and the callback of `on_gone` must not run within it.

@@ -20,6 +20,7 @@ public:
   void reply(int status, const header_list& headers, std::string body) override;
   void begin(int status, const header_list& headers) override { owner_->begin(id_, status, headers); }
   bool write(std::string_view piece, std::size_t bound) override { return owner_->write(id_, piece, bound); }
+  void on_room(std::function<void()> callback) override { owner_->on_room(id_, std::move(callback)); }
   void end() override;
   void abort() override;
   void on_gone(std::function<void()> callback) override { owner_->on_gone(id_, std::move(callback)); }

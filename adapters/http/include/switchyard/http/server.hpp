@@ -48,6 +48,9 @@ public:
   /// Queues a piece of the body. Returns false, and queues nothing, when more than `bound` bytes would be waiting for a
   /// slow client (a piece larger than `bound` is never taken), or when it is gone.
   virtual bool write(std::string_view piece, std::size_t bound = 256 * 1024) = 0;
+  /// Calls back once, when nothing of what was written waits for the client any more: at once, from within, if nothing
+  /// does; never when the client is gone. Replaces a callback that is still waiting.
+  virtual void on_room(std::function<void()> callback) = 0;
   virtual void end() = 0;
   /// Cuts the connection: an answer that has begun and cannot be finished.
   virtual void abort() = 0;
