@@ -37,6 +37,19 @@ guarded_circuit* runtime_state::circuit(const std::string& id, const std::string
   return circuits_.emplace(id, std::make_unique<guarded_circuit>(*this, std::move(access))).first->second.get();
 }
 
+void runtime_state::keep() noexcept {
+  std::lock_guard lock{kept_mutex_};
+  if (kept_++ == 0)
+    self_ = shared_from_this();
+}
+
+void runtime_state::let_go() noexcept {
+  std::shared_ptr<runtime_state> last; // the end of this object comes after the lock's
+  std::lock_guard lock{kept_mutex_};
+  if (--kept_ == 0)
+    last = std::move(self_);
+}
+
 void runtime_state::stop(duration grace) {
   std::lock_guard lock{stop_mutex_};
   gate_.close();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -63,7 +64,7 @@ private:
 
 /// What a runtime, its guards and its running operations share. The core is stopped by the runtime; the others keep
 /// only memory alive.
-class runtime_state {
+class runtime_state : public std::enable_shared_from_this<runtime_state> {
 public:
   explicit runtime_state(std::shared_ptr<core> engine) : engine_(std::move(engine)) {}
 
@@ -74,6 +75,10 @@ public:
   /// The circuit of that id, made when it is not there; null when there is no such profile, or after stop.
   guarded_circuit* circuit(const std::string& id, const std::string& profile);
 
+  /// For permits that may be left when nobody else is: keeps this object until as many have let go.
+  void keep() noexcept;
+  void let_go() noexcept;
+
   void stop(duration grace);
 
 private:
@@ -81,6 +86,9 @@ private:
   detail::gate gate_;
   std::mutex circuits_mutex_;
   std::map<std::string, std::unique_ptr<guarded_circuit>> circuits_; ///< only grows: permits point to them
+  std::mutex kept_mutex_;
+  std::size_t kept_ = 0;
+  std::shared_ptr<runtime_state> self_; ///< while `kept_` is not 0
   std::mutex stop_mutex_;
 };
 
