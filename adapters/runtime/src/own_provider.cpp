@@ -62,7 +62,7 @@ private:
 std::shared_ptr<attempt_handle> own_provider::start(provider_request request,
                                                     std::shared_ptr<attempt_listener> listener) {
   // An actor starts attempts too: to come back to any one I/O thread does no harm there.
-  const auto between = std::make_shared<relay>(threads_->pick(), std::move(listener));
+  const auto between = std::make_shared<relay>(threads_.pick(), std::move(listener));
   auto inner = inner_->start(std::move(request), between);
   return std::make_shared<relayed_attempt>(between, std::move(inner));
 }

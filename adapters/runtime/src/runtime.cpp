@@ -1,13 +1,15 @@
 #include "switchyard/runtime/runtime.hpp"
 
-#include "own_provider.hpp"
 #include "runtime_state.hpp"
 #include "submission_check.hpp"
+
+#include "switchyard/actors/request_result.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <boost/throw_exception.hpp>
 
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace switchyard {
@@ -51,7 +53,11 @@ void runtime_state::let_go() noexcept {
 }
 
 void runtime_state::stop(duration grace) {
-  std::lock_guard lock{stop_mutex_};
+  if (engine_->on_own_thread()) { // which the gate may be waiting for
+    engine_->refuse_new();
+    std::thread{[self = shared_from_this(), grace] { self->stop(grace); }}.detach();
+    return;
+  }
   gate_.close();
   engine_->stop(grace);
 }
@@ -147,16 +153,9 @@ void complete_for_guards(config& c) {
 
 boost::system::result<runtime, start_error> runtime::start(config settings, core_options options) {
   complete_for_guards(settings);
-  std::vector<std::shared_ptr<detail::own_provider>> own;
-  for (auto& [name, provider] : options.providers) {
-    own.push_back(std::make_shared<detail::own_provider>(std::move(provider)));
-    provider = own.back();
-  }
   auto started = core::start(std::move(settings), std::move(options));
   if (!started)
     return std::move(started).error();
-  for (const auto& provider : own)
-    provider->use((*started)->threads());
   return runtime{std::make_shared<detail::runtime_state>(*std::move(started))};
 }
 

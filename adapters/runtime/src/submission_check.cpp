@@ -1,5 +1,7 @@
 #include "submission_check.hpp"
 
+#include "switchyard/engine/idempotency_ledger.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <utility>

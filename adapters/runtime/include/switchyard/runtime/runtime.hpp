@@ -55,7 +55,7 @@ public:
   /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick
   /// there, or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once
   /// with `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen
-  /// [I7].
+  /// [I7]. While `gateway.max_in_flight` requests are under way it ends at once with `errc::overloaded`.
   template <boost::asio::completion_token_for<void(submit_result)> Token>
   auto async_submit(request r, Token&& token) {
     return boost::asio::async_initiate<Token, void(submit_result)>(
@@ -72,9 +72,13 @@ public:
   circuit_guard circuit(const std::string& id, const std::string& profile = "default");
 
   /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with
-  /// that error too; what is queued for the disk is written, threads and actors end. When it returns every handler was
-  /// called or handed to its executor. Blocks; to be called on none of the runtime's I/O threads, so not in a handler
-  /// that has no executor of its own. Does nothing the second time.
+  /// that error too; what is queued for the disk is written, the stores are closed, threads and actors end; observers
+  /// and the log are given what is queued for them, within `core::observer_patience`. When it returns every handler was
+  /// called or handed to its executor. Blocks until then, also when it was called before.
+  ///
+  /// On a thread of the runtime itself, as in a handler that has no executor of its own, in an observer or in the log
+  /// callback, it cannot wait for itself: there it refuses what is new from now on, leaves the rest to another thread
+  /// and returns. So does the destructor.
   void stop(duration grace);
 
   /// Requests under way.
@@ -83,7 +87,7 @@ public:
   std::vector<std::string> active_routes() const;
   /// Prometheus text exposition.
   std::string metrics_text() const;
-  /// Shows every event to an observer, on the thread where it happens, until the returned token is gone.
+  /// Shows every event to an observer, on a thread of its own, until the returned token is gone: see `core::observe`.
   std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer);
 
   /// The assembled engine, for what the embedding API does not show; stopped with this runtime.
