@@ -69,7 +69,7 @@ void print(const char* what, error_code error) {
   std::cout << what << ": " << (error ? error.message() : "paid") << std::endl;
 }
 
-// Prints what the circuit does, when it does it. Events come on the runtime's threads.
+// Prints what the circuit does, just after it did it: events come on a thread of their own.
 class narrator : public switchyard::event_sink {
 public:
   void on_event(const switchyard::event& e) noexcept override {

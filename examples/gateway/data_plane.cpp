@@ -4,7 +4,6 @@
 #include "request_headers.hpp"
 #include "tenants.hpp"
 
-#include "switchyard/engine/bulkhead.hpp"
 #include "switchyard/engine/fallback_plan.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -33,7 +32,6 @@ public:
       : engine_(std::move(engine)),
         draining_(std::move(draining)),
         tenants_(engine_->settings().gateway.tenants),
-        in_flight_(engine_->settings().gateway.max_in_flight),
         started_(std::time(nullptr)) {}
 
   void handle(const exchange_ptr& x) {
@@ -119,10 +117,6 @@ private:
       return reply_error(*x, s.request_id, errc::invalid_request, view.error());
     if (view->stream)
       return reply_error(*x, s.request_id, errc::not_implemented, "streaming is not available in this version");
-    auto slot = std::make_shared<bulkhead::slot>(in_flight_.try_acquire());
-    if (!*slot)
-      return reply_error(*x, s.request_id, errc::overloaded,
-                         "more than " + std::to_string(in_flight_.limit()) + " requests are running");
     s.route = view->model;
     s.operation = r.path;
     s.path = openai::provider_path(op);
@@ -133,17 +127,14 @@ private:
     s.idempotency_ttl = options->idempotency_ttl;
     s.timeout = options->timeout;
     s.fallback = options->fallback;
-    submit(x, std::move(s), std::move(slot));
+    submit(x, std::move(s));
   }
 
-  void submit(const exchange_ptr& x, submission s, std::shared_ptr<bulkhead::slot> slot) {
+  void submit(const exchange_ptr& x, submission s) {
     const auto route = s.route;
     const auto id = s.request_id;
-    // The slot is free for the next request before the client can see this one's answer.
-    auto handle = engine_->submit(std::move(s), [x, id, slot](std::shared_ptr<const request_result> result) {
-      slot->release();
-      reply_result(*x, id, *result);
-    });
+    auto handle = engine_->submit(
+        std::move(s), [x, id](std::shared_ptr<const request_result> result) { reply_result(*x, id, *result); });
     if (!handle)
       return reply_error(*x, id, errc::unknown_route,
                          "there is no active route " + route + "; GET /v1/models lists them");
@@ -153,7 +144,6 @@ private:
   std::shared_ptr<core> engine_;
   std::shared_ptr<std::atomic<bool>> draining_;
   tenants tenants_;
-  bulkhead in_flight_; ///< gateway.max_in_flight
   std::time_t started_;
 };
 

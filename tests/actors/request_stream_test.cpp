@@ -8,9 +8,9 @@ namespace {
 class recording_receiver : public stream_receiver {
 public:
   void on_begin(std::shared_ptr<const request_result> so_far) override { begun.push_back(std::move(so_far)); }
-  void on_bytes(std::string_view bytes, std::function<void()> taken) override {
+  void on_bytes(std::string_view bytes, std::function<void(bool)> taken) override {
     text += bytes;
-    taken();
+    taken(true);
   }
 
   std::vector<result_ptr> begun;

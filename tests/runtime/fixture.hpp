@@ -1,17 +1,16 @@
 #pragma once
 
+#include "switchyard/actors/provider.hpp"
 #include "switchyard/runtime/runtime.hpp"
 
 #include "support/catch.hpp"
+#include "support/temp_dir.hpp"
 
 #include <boost/asio/thread_pool.hpp>
-
-#include <stdlib.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -45,27 +44,6 @@ namespace switchyard::test {
 
 /// Nothing waits for longer: a test that would hang fails instead.
 inline constexpr std::chrono::seconds patience{60};
-
-/// A directory of its own, removed at the end.
-class temp_dir {
-public:
-  temp_dir() {
-    auto pattern = (std::filesystem::temp_directory_path() / "switchyard-runtime-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~temp_dir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  temp_dir(const temp_dir&) = delete;
-  temp_dir& operator=(const temp_dir&) = delete;
-  std::string path() const { return path_.string(); }
-
-private:
-  std::filesystem::path path_;
-};
 
 /// What a future comes to.
 template <class T>

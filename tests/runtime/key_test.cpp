@@ -51,7 +51,7 @@ TEST_CASE("the same key with another payload is refused, another tenant's is ano
 TEST_CASE("an answer is replayed after a restart, byte for byte [I5]") {
   temp_dir dir;
   auto c = one_route();
-  c.telemetry.path = dir.path();
+  c.telemetry.path = dir.path().string();
   auto keyed = chat_request();
   keyed.idempotency_key = "order-1";
   const auto run = [&](int status) {
@@ -77,7 +77,7 @@ TEST_CASE("an answer is replayed after a restart, byte for byte [I5]") {
 TEST_CASE("a data directory in use is a start error that says so") {
   temp_dir dir;
   auto c = one_route();
-  c.telemetry.path = dir.path();
+  c.telemetry.path = dir.path().string();
   auto options = with_provider(std::make_shared<quick_provider>(answer_of(200)));
   options.in_memory = false;
   const auto holder = start(c, options);

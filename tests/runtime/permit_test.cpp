@@ -1,5 +1,7 @@
 #include "fixture.hpp"
 
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -183,4 +185,54 @@ TEST_CASE("async_acquire answers like try_acquire") {
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == errc::circuit_open);
   CHECK(refused.error().retry_after);
+}
+
+TEST_CASE("an acquisition waited in a queue for longer than its circuit lived") {
+  const std::string down = "down, and with a name that is too long for the string itself";
+  std::weak_ptr<held_provider> core_alive;
+  asio::io_context io;
+  std::optional<acquisition> granted;
+  std::string refused_by;
+  {
+    auto c = one_route();
+    c.circuits["default"] = opens_after(1);
+    auto witness = std::make_shared<held_provider>();
+    core_alive = witness;
+    auto runtime = start(std::move(c), with_provider(std::move(witness)));
+    runtime.circuit("payments").async_acquire(asio::bind_executor(io, [&](acquisition a) {
+      granted.emplace(std::move(a));
+    }));
+    runtime.circuit(down).try_acquire()->failure();
+    CHECK_FALSE(runtime.circuit(down).try_acquire()); // so that the next is refused at once
+    runtime.circuit(down).async_acquire(asio::bind_executor(io, [&](acquisition a) {
+      if (!a)
+        refused_by = a.error().circuit;
+    }));
+  }
+  CHECK_FALSE(core_alive.expired());
+  io.run();
+  CHECK(refused_by == down);
+  REQUIRE(granted);
+  REQUIRE(*granted);
+  CHECK_FALSE(core_alive.expired());
+  auto moved = std::move(**granted);
+  granted.reset();
+  CHECK(moved.success());
+  CHECK_FALSE(core_alive.expired());
+  { const auto last = std::move(moved); }
+  CHECK(core_alive.expired());
+}
+
+TEST_CASE("a queue that is dropped gives its acquisitions back") {
+  std::weak_ptr<held_provider> core_alive;
+  {
+    asio::io_context io;
+    auto witness = std::make_shared<held_provider>();
+    core_alive = witness;
+    auto runtime = start(one_route(), with_provider(std::move(witness)));
+    auto future = runtime.circuit("payments").async_acquire(asio::use_future);
+    runtime.circuit("payments").async_acquire(asio::bind_executor(io, [](acquisition) {}));
+    value_of(std::move(future));
+  }
+  CHECK(core_alive.expired());
 }

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 TEST_CASE("stopping with many providers and circuits touched I/O threads that were gone") {
   temp_dir directory;
   config c;
-  c.telemetry.path = directory.path();
+  c.telemetry.path = directory.path().string();
   c.circuits["by_model"].scope = circuit_scope::model;
   for (int i = 0; i < 200; ++i) {
     const auto name = "p" + std::to_string(i);

@@ -140,10 +140,12 @@ private:
   }
 
   void circuits(const exchange_ptr& x) const {
-    engine_->list_circuits(
-        on_thread_of(x, [engine = engine_](const exchange_ptr& to, const std::vector<circuit_description>& all) {
+    engine_->list_circuits(on_thread_of(
+        x, [engine = engine_](const exchange_ptr& to, const admin_result<std::vector<circuit_description>>& all) {
+          if (!all)
+            return refuse(to, all.error().code, all.error().message);
           json::array rows;
-          for (const auto& d : all)
+          for (const auto& d : *all)
             rows.push_back(to_json(d, *engine));
           reply_json(to, 200, {{"circuits", std::move(rows)}});
         }));
@@ -154,7 +156,9 @@ private:
     if (!change || change->mode)
       return refuse(x, errc::invalid_request,
                     change ? R"(for all circuits only {"reset":true} is accepted)" : change.error());
-    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, bool) {
+    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, const admin_result<void>& changed) {
+      if (!changed)
+        return refuse(to, changed.error().code, changed.error().message);
       reply_json(to, 200, {{"ok", true}});
     }));
   }
@@ -167,18 +171,24 @@ private:
     if (!id)
       return refuse(x, errc::invalid_request, "the circuit's id in the path is not percent-encoded properly");
     change->id = *id;
-    engine_->change_circuit(*change, on_thread_of(x, [engine = engine_, id = *id](const exchange_ptr& to, bool found) {
-      if (!found)
-        return refuse(to, errc::not_found, "there is no circuit " + id + "; GET /admin/circuits lists them");
+    engine_->change_circuit(*change, on_thread_of(x, [](const exchange_ptr& to, const admin_result<void>& changed) {
+      if (!changed && changed.error().code == errc::not_found)
+        return refuse(to, errc::not_found, changed.error().message + "; GET /admin/circuits lists them");
+      if (!changed)
+        return refuse(to, changed.error().code, changed.error().message);
       reply_json(to, 200, {{"ok", true}});
     }));
   }
 
   void health(const exchange_ptr& x) const {
-    engine_->list_circuits([x, engine = engine_](std::vector<circuit_description> circuits) {
-      engine->describe_health(
-          on_thread_of(x, [engine, circuits](const exchange_ptr& to, const std::vector<provider_health>& found) {
-            reply_json(to, 200, health_json(*engine, circuits, found));
+    engine_->list_circuits([x, engine = engine_](admin_result<std::vector<circuit_description>> circuits) {
+      engine->describe_health(on_thread_of(
+          x, [engine, circuits](const exchange_ptr& to, const admin_result<std::vector<provider_health>>& found) {
+            if (!circuits || !found) {
+              const auto& e = !circuits ? circuits.error() : found.error();
+              return refuse(to, e.code, e.message);
+            }
+            reply_json(to, 200, health_json(*engine, *circuits, *found));
           }));
     });
   }

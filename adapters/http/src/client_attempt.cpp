@@ -124,12 +124,14 @@ void client_attempt::stream_to(std::shared_ptr<stream_sink> sink) noexcept {
   });
 }
 
-void client_attempt::piece_taken(std::uint32_t piece) noexcept {
-  on_its_thread([piece](client_attempt& me) {
+void client_attempt::piece_taken(std::uint32_t piece, bool more) noexcept {
+  on_its_thread([piece, more](client_attempt& me) {
     if (!me.under_way_ || piece != me.piece_)
       return; // said twice
     ++me.piece_;
     const auto self = me.shared_from_this();
+    if (!more)
+      return me.sink_failed();
     me.stream_->piece_taken();
     me.pump();
   });
@@ -145,7 +147,8 @@ void client_attempt::pump() noexcept {
       break;
     const auto sink = stream_->sink();
     try {
-      sink->on_bytes(piece, [self = shared_from_this(), number = piece_] { self->piece_taken(number); });
+      sink->on_bytes(piece,
+                     [self = shared_from_this(), number = piece_](bool more) { self->piece_taken(number, more); });
     } catch (...) { // a program's own sink
       pumping_ = false;
       return sink_failed();
@@ -163,7 +166,7 @@ void client_attempt::pump() noexcept {
 void client_attempt::sink_failed() noexcept {
   stream_->discard();
   if (auto* c = connection_)
-    return c->fail_attempt(transport_error::cancelled, "the stream's sink failed");
+    return c->fail_attempt(transport_error::cancelled, "the stream's sink takes no more");
   result_.error = transport_error::cancelled; // instead of a result that was only waiting for the sink
   conclude();
 }

@@ -81,7 +81,7 @@ private:
   void begin_content();
   void pump() noexcept;
   void sink_failed() noexcept;
-  void piece_taken(std::uint32_t piece) noexcept;
+  void piece_taken(std::uint32_t piece, bool more) noexcept;
   template <class F>
   void on_its_thread(F work) noexcept;
 

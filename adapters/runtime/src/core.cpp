@@ -1,6 +1,8 @@
 #include "core_impl.hpp"
 
 #include "memory_stores.hpp"
+#include "own_provider.hpp"
+#include "thread_owner.hpp"
 #include "topology_builder.hpp"
 #include "visiting_thread.hpp"
 
@@ -13,12 +15,11 @@
 #include <openssl/rand.h>
 
 #include <boost/asio/post.hpp>
-#include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
+#include <caf/thread_hook.hpp>
 
 #include <algorithm>
-#include <array>
 #include <thread>
 #include <utility>
 
@@ -51,6 +52,25 @@ std::string hex(std::uint64_t n, int digits) {
 class ended_request : public request_handle {
 public:
   void cancel() override {}
+};
+
+std::shared_ptr<const request_result> refusal_of(errc code, std::string message) {
+  auto refused = std::make_shared<request_result>();
+  refused->code = code;
+  refused->message = std::move(message);
+  return refused;
+}
+
+// Says of the threads of CAF whose they are.
+class owned_actor_threads : public caf::thread_hook {
+public:
+  explicit owned_actor_threads(const void* owner) : owner_(owner) {}
+  void init(caf::actor_system&) override {}
+  void thread_started() override { detail::thread_owner = owner_; }
+  void thread_terminates() override { detail::thread_owner = nullptr; }
+
+private:
+  const void* owner_;
 };
 
 // SplitMix64 (Steele, Lea, Flood 2014): turns a counter into well-mixed bits.
@@ -86,32 +106,32 @@ boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, 
   complete(c);
   if (const auto checked = validate(c); !checked.ok())
     return start_error{start_error::kind::configuration, text_of(checked.problems)};
-  auto made = std::make_shared<core_impl>(std::move(c), std::move(options));
+  const std::shared_ptr<core_impl> made{new core_impl(std::move(c), std::move(options)), &core_impl::dispose};
   if (auto problem = made->start())
     return *std::move(problem);
-  return std::shared_ptr<core>{std::move(made)};
+  return std::shared_ptr<core>{made};
 }
 
 core_impl::core_impl(config c, core_options options)
     : config_(std::move(c)),
       options_(std::move(options)),
+      log_lines_(this, options_.log),
+      running_limit_(config_.gateway.max_in_flight),
       io_(options_.io_threads ? options_.io_threads : processors()),
       shared_(std::make_shared<services>()),
+      hub_(std::make_shared<event_hub>(this, log_lines_.callback())),
       id_prefix_(hex(random_seed(), 12)),
       random_state_(random_seed()),
       running_(io_.size()) {
   shared_->events = hub_.get();
-  shared_->log = options_.log;
+  shared_->log = log_lines_.callback();
   shared_->wall_clock = [] { return wall_time{std::chrono::system_clock::now()}; };
   shared_->random = [this] { return mix(random_state_.fetch_add(0x9e3779b97f4a7c15ull, std::memory_order_relaxed)); };
   // Waking an idle worker costs a tenth under `sharing` of what it does under work stealing.
   actor_config_.set("scheduler.policy", caf::atom("sharing"));
   actor_config_.set("scheduler.max-threads",
                     options_.actor_threads ? options_.actor_threads : std::max<std::size_t>(2, processors()));
-}
-
-core_impl::~core_impl() {
-  core_impl::stop(duration::zero());
+  actor_config_.add_thread_hook<owned_actor_threads>(this);
 }
 
 // ---- start ----------------------------------------------------------------------------------------------------
@@ -136,7 +156,8 @@ std::optional<start_error> core_impl::start() {
 }
 
 std::optional<start_error> core_impl::make_providers() {
-  providers_ = options_.providers;
+  for (const auto& [name, own] : options_.providers)
+    providers_[name] = std::make_shared<detail::own_provider>(own, io_);
   for (const auto& [name, settings] : config_.providers) {
     if (providers_.contains(name))
       continue;
@@ -162,7 +183,7 @@ std::optional<start_error> core_impl::open_stores() {
   o.block_cache = config_.store.block_cache;
   o.durability = config_.idempotency.durability;
   o.retention = config_.telemetry.retention;
-  o.log = [log = options_.log](store::log_level level, const std::string& text) {
+  o.log = [log = shared_->log](store::log_level level, const std::string& text) {
     log(level == store::log_level::error ? log_level::error : log_level::warning, "store: " + text);
   };
   auto database = store::database::open(config_.telemetry.path, o);
@@ -201,7 +222,8 @@ void core_impl::make_observers() {
     names.circuits.push_back({handle->cell().id(), id.provider, id.model, id.region});
   }
   metrics_ = std::make_shared<metrics::metrics>(names);
-  subscriptions_ = {event_hub::observe(hub_, metrics_), event_hub::observe(hub_, std::make_shared<key_alarm>(shared_))};
+  hub_->add_inline(metrics_);
+  hub_->add_inline(std::make_shared<key_alarm>(shared_));
 }
 
 void core_impl::start_actors(std::vector<scored_attempt> history) {
@@ -300,7 +322,9 @@ request_spec core_impl::make_spec(submission&& s, const route_target& primary) c
   }
   spec.path = std::move(s.path);
   spec.headers = std::move(s.headers);
+  flow.stream = s.view.stream;
   spec.stream = s.view.stream;
+  spec.receiver = std::move(s.receiver);
   spec.body_for = [body = std::move(s.body), view = std::move(s.view)](std::string_view model) {
     return std::make_shared<const std::string>(openai::with_model(*body, view, model));
   };
@@ -316,23 +340,24 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
   in_flight_.fetch_add(1, std::memory_order_seq_cst);
   if (refusing_.load(std::memory_order_seq_cst)) {
     in_flight_.fetch_sub(1, std::memory_order_seq_cst);
-    auto refused = std::make_shared<request_result>();
-    refused->code = errc::shutting_down;
-    refused->message = "shutting down";
-    on_done(std::move(refused));
+    on_done(refusal_of(errc::shutting_down, "shutting down"));
+    return std::make_shared<ended_request>();
+  }
+  auto slot = running_limit_.try_acquire();
+  if (!slot) {
+    finished_one();
+    on_done(refusal_of(errc::overloaded, "more than " + std::to_string(running_limit_.limit()) +
+                                             " requests are running (gateway.max_in_flight)"));
     return std::make_shared<ended_request>();
   }
   metrics_->request_started();
   auto counted = [this, on_done = std::move(on_done)](std::shared_ptr<const request_result> result) {
     metrics_->request_finished();
     on_done(std::move(result));
-    if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_seq_cst)) {
-      std::lock_guard lock{stop_mutex_};
-      idle_.notify_all();
-    }
+    finished_one();
   };
   const auto thread = io_.pick_index();
-  auto request = std::make_shared<inline_request>(io_.at(thread), environment_, std::move(counted));
+  auto request = std::make_shared<inline_request>(io_.at(thread), environment_, std::move(slot), std::move(counted));
   auto spec = make_spec(std::move(s), *primary);
   if (thread == io_.current_index())
     begin(request, thread, std::move(spec));
@@ -343,90 +368,16 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
   return request;
 }
 
+void core_impl::finished_one() noexcept {
+  if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_seq_cst)) {
+    std::lock_guard lock{stop_mutex_};
+    idle_.notify_all();
+  }
+}
+
 void core_impl::begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec) {
   running_[thread].push_back(*request);
   request->start(std::move(spec));
-}
-
-// ---- stop -----------------------------------------------------------------------------------------------------
-
-void core_impl::stop(duration grace) {
-  if (!started_.load() || stopped_.exchange(true))
-    return;
-  const visiting_thread visit;
-  refuse_new();
-  wait_for_requests(grace);
-  end_all_requests();
-  wait_for_requests(seconds{5});
-  {
-    caf::scoped_actor self{*system_};
-    self->request(writer_->get(), seconds{10}, flush_telemetry{}).receive([](const done&) {}, [](const caf::error&) {});
-  }
-  // The actors first: what one of them still answers goes to an I/O thread.
-  stop_actors();
-  system_->await_all_actors_done();
-  io_.stop();
-  // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached
-  // actor.
-  environment_.reset();
-  system_.reset();
-}
-
-void core_impl::wait_for_requests(duration grace) {
-  std::unique_lock lock{stop_mutex_};
-  idle_.wait_for(lock, grace, [this] { return in_flight_.load(std::memory_order_seq_cst) == 0; });
-}
-
-void core_impl::end_all_requests() {
-  for (std::size_t i = 0; i < io_.size(); ++i)
-    boost::asio::post(io_.at(i), [this, i] {
-      // Ending one takes it out of the list; an actor's ends later.
-      std::vector<std::shared_ptr<inline_request>> all;
-      for (auto& request : running_[i])
-        all.push_back(request.shared_from_this());
-      for (const auto& request : all)
-        request->force_end();
-    });
-}
-
-namespace {
-
-// Ends an actor and waits until it has gone.
-template <class Actor>
-void end_and_wait(caf::actor_system& system, const Actor& actor) {
-  caf::scoped_actor self{system};
-  self->monitor(actor);
-  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  bool gone = false;
-  self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
-                                             caf::after(seconds{5}) >> [&] { gone = true; });
-}
-
-template <class Actor>
-void end(actor_slot<Actor>& slot) {
-  if (const auto actor = slot.get())
-    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  slot.set(Actor{});
-}
-
-} // namespace
-
-void core_impl::stop_actors() {
-  // Those who replace what dies first, and wholly.
-  end_and_wait(*system_, directory_);
-  end_and_wait(*system_, supervisor_);
-  for (const auto& handle : registry_->all()) {
-    if (auto breaker = handle->breaker())
-      caf::anon_send_exit(breaker, caf::exit_reason::user_shutdown);
-    handle->set_breaker(breaker_actor{});
-  }
-  for (const auto& shard : shards_)
-    end(*shard);
-  end(*writer_);
-  end(*reader_);
-  end(*health_);
-  directory_ = directory_actor{};
-  supervisor_ = supervisor_actor{};
 }
 
 } // namespace switchyard

@@ -1,11 +1,14 @@
 #include "core_impl.hpp"
 #include "visiting_thread.hpp"
 
-#include <boost/asio/post.hpp>
+#include <boost/throw_exception.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace switchyard {
@@ -15,6 +18,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds answer_limit{5};
+// What a breaker grants at the last moment must still reach the asker.
+constexpr std::chrono::milliseconds delivery{500};
 
 // Asks an actor from outside the actors: a short-lived one waits for the answer, so no thread does.
 template <class Answer, class Target, class Message>
@@ -27,35 +32,65 @@ void ask(caf::actor_system& system, const Target& target, Message message, std::
   });
 }
 
+admin_error no_answer(std::string_view who) {
+  return {errc::overloaded, std::string{who} + " does not answer"};
+}
+
+admin_error stopping() {
+  return {errc::shutting_down, "shutting down"};
+}
+
+constexpr const char* silent_log = "the telemetry log does not answer";
+
 } // namespace
 
-void core_impl::list_circuits(std::function<void(std::vector<circuit_description>)> on_done) {
+void throw_exception_from_error(const admin_error& error, const boost::source_location& where) {
+  boost::throw_with_location(std::runtime_error{error.message}, where);
+}
+
+void core_impl::list_circuits(std::function<void(admin_result<std::vector<circuit_description>>)> on_done) {
+  const detail::gate::pass pass{actors_gate_};
+  if (!pass)
+    return on_done(stopping());
   ask<std::vector<circuit_description>>(*system_, directory_, switchyard::list_circuits{}, on_done,
-                                        [on_done] { on_done({}); });
+                                        [on_done] { on_done(no_answer("the directory")); });
 }
 
-void core_impl::change_circuit(switchyard::change_circuit change, std::function<void(bool)> on_done) {
+void core_impl::change_circuit(switchyard::change_circuit change, std::function<void(admin_result<void>)> on_done) {
+  if (change.id && !registry_->find(*change.id)) // before the gate: who is called may stop this core
+    return on_done(admin_error{errc::not_found, "there is no circuit " + *change.id});
+  const detail::gate::pass pass{actors_gate_};
+  if (!pass)
+    return on_done(stopping());
   ask<done>(
-      *system_, directory_, std::move(change), [on_done](done d) { on_done(d.ok); }, [on_done] { on_done(false); });
+      *system_, directory_, std::move(change),
+      [on_done](done d) { on_done(d.ok ? admin_result<void>{} : no_answer("the circuit's breaker")); },
+      [on_done] { on_done(no_answer("the directory")); });
 }
 
-void core_impl::describe_health(std::function<void(std::vector<provider_health>)> on_done) {
+void core_impl::describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) {
+  const detail::gate::pass pass{actors_gate_};
+  if (!pass)
+    return on_done(stopping());
   ask<std::vector<provider_health>>(*system_, health_->get(), switchyard::describe_health{}, on_done,
-                                    [on_done] { on_done({}); });
+                                    [on_done] { on_done(no_answer("the health actor")); });
 }
 
 void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
+  const auto fail = [on_done] { on_done({nullptr, silent_log}); };
+  const detail::gate::pass pass{actors_gate_};
+  if (!pass)
+    return fail();
   // What was answered is to be found: the writer first writes what waits in its queue.
   ask<done>(
       *system_, writer_->get(), flush_telemetry{},
-      [this, query, on_done](done) {
-        ask<telemetry_answer>(*system_, reader_->get(), switchyard::query_telemetry{query}, on_done, [on_done] {
-          on_done({nullptr, "the telemetry log does not answer"});
-        });
+      [this, query, on_done, fail](done) {
+        const detail::gate::pass still_open{actors_gate_};
+        if (!still_open)
+          return fail();
+        ask<telemetry_answer>(*system_, reader_->get(), switchyard::query_telemetry{query}, on_done, fail);
       },
-      [on_done] {
-        on_done({nullptr, "the telemetry log does not answer"});
-      });
+      fail);
 }
 
 wall_time core_impl::to_wall(time_point t) const {
@@ -63,7 +98,7 @@ wall_time core_impl::to_wall(time_point t) const {
 }
 
 std::shared_ptr<void> core_impl::observe(std::shared_ptr<event_sink> observer) {
-  return event_hub::observe(hub_, std::move(observer));
+  return hub_->observe(std::move(observer));
 }
 
 std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string& id, const std::string& profile) {
@@ -71,6 +106,9 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
   if (!handle) {
     const auto settings = config_.circuits.find(profile);
     if (settings == config_.circuits.end())
+      return nullptr;
+    const detail::gate::pass pass{actors_gate_};
+    if (!pass)
       return nullptr;
     handle = registry_->add(std::make_shared<circuit_handle>(circuit_id{id, {}, {}}, settings->second));
     metrics_->add_circuit({handle->cell().id(), id, {}, {}});
@@ -93,12 +131,12 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
       caf::anon_send(breaker, overflow_report{std::move(report)});
   };
   access->ask = [this, handle](std::function<void(std::optional<admission_verdict>)> on_answer) {
-    const auto breaker = handle->breaker();
-    if (!breaker || !system_)
-      return on_answer(std::nullopt);
-    switchyard::ask<admission_verdict>(
-        *system_, breaker, probe_request{}, [on_answer](admission_verdict v) { on_answer(v); },
-        [on_answer] { on_answer(std::nullopt); });
+    if (const detail::gate::pass pass{actors_gate_}; pass)
+      if (const auto breaker = handle->breaker())
+        return switchyard::ask<admission_verdict>(
+            *system_, breaker, probe_request{.until = std::chrono::steady_clock::now() + answer_limit - delivery},
+            [on_answer](admission_verdict v) { on_answer(v); }, [on_answer] { on_answer(std::nullopt); });
+    on_answer(std::nullopt);
   };
   return access;
 }

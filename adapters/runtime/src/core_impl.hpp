@@ -1,8 +1,10 @@
 #pragma once
 
 #include "event_hub.hpp"
+#include "gate.hpp"
 #include "inline_request.hpp"
 #include "key_alarm.hpp"
+#include "log_relay.hpp"
 
 #include "switchyard/actors/directory.hpp"
 #include "switchyard/actors/health.hpp"
@@ -10,6 +12,8 @@
 #include "switchyard/actors/supervisor.hpp"
 #include "switchyard/actors/telemetry.hpp"
 #include "switchyard/actors/topology.hpp"
+#include "switchyard/engine/bulkhead.hpp"
+#include "switchyard/http/io_threads.hpp"
 #include "switchyard/prometheus/metrics.hpp"
 #include "switchyard/runtime/core.hpp"
 
@@ -18,6 +22,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +35,9 @@ public:
   core_impl(config c, core_options options);
   ~core_impl() override;
 
+  /// Deletes it, on another thread where this is one that the end waits for.
+  static void dispose(core_impl* c) noexcept;
+
   /// Opens and starts everything; the reason when something cannot be.
   std::optional<start_error> start();
 
@@ -40,9 +48,9 @@ public:
   std::size_t in_flight() const noexcept override { return in_flight_.load(std::memory_order_relaxed); }
   std::vector<std::string> active_routes() const override;
 
-  void list_circuits(std::function<void(std::vector<circuit_description>)> on_done) override;
-  void change_circuit(switchyard::change_circuit change, std::function<void(bool)> on_done) override;
-  void describe_health(std::function<void(std::vector<provider_health>)> on_done) override;
+  void list_circuits(std::function<void(admin_result<std::vector<circuit_description>>)> on_done) override;
+  void change_circuit(switchyard::change_circuit change, std::function<void(admin_result<void>)> on_done) override;
+  void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) override;
   void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) override;
   std::string metrics_text() override { return metrics_->expose(); }
   wall_time to_wall(time_point t) const override;
@@ -50,6 +58,7 @@ public:
 
   void refuse_new() noexcept override { refusing_.store(true, std::memory_order_seq_cst); }
   void stop(duration grace) override;
+  bool on_own_thread() const noexcept override;
 
   std::shared_ptr<const circuit_access> circuit(const std::string& id, const std::string& profile) override;
   const services& shared() const noexcept override { return *shared_; }
@@ -63,17 +72,20 @@ private:
   store_result<std::vector<scored_attempt>> read_history();
   request_spec make_spec(submission&& s, const route_target& primary) const;
   void begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec);
+  void finished_one() noexcept;
+  void end(duration grace);
   void wait_for_requests(duration grace);
   void end_all_requests();
   void stop_actors();
 
   config config_;
   core_options options_;
-  http::io_threads io_; ///< before the providers, which it outlives
+  detail::log_relay log_lines_;
+  bulkhead running_limit_; ///< gateway.max_in_flight; before the I/O threads, whose requests hold slots
+  http::io_threads io_;    ///< before the providers, which it outlives
   std::shared_ptr<services> shared_;
-  std::shared_ptr<event_hub> hub_ = std::make_shared<event_hub>();
+  std::shared_ptr<event_hub> hub_;
   std::shared_ptr<metrics::metrics> metrics_;
-  std::vector<std::shared_ptr<void>> subscriptions_;
   std::string id_prefix_; ///< makes request ids of different processes differ
   std::atomic<std::uint64_t> next_id_{0};
   std::atomic<std::uint64_t> random_state_{0};
@@ -88,6 +100,7 @@ private:
   std::vector<request_list> running_; ///< by I/O thread, each touched by its thread only
 
   caf::actor_system_config actor_config_;
+  detail::gate actors_gate_; ///< to be entered by who asks an actor from outside; closed before they stop
   std::unique_ptr<caf::actor_system> system_;
   directory_actor directory_;
   supervisor_actor supervisor_;
@@ -101,8 +114,10 @@ private:
   std::atomic<std::size_t> in_flight_{0};
   std::mutex stop_mutex_; ///< for the one who waits in `stop`
   std::condition_variable idle_;
+  std::condition_variable ended_changed_;
+  bool ended_ = false; ///< under `stop_mutex_`
   std::atomic<bool> started_{false};
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopping_{false};
 };
 
 } // namespace switchyard

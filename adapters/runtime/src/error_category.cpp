@@ -54,6 +54,10 @@ std::string_view meaning(errc e) noexcept {
     return "the provider gave no usable answer";
   case errc::upstream_timeout:
     return "the provider did not answer in time";
+  case errc::upstream_cut:
+    return "the provider's stream broke off";
+  case errc::upstream_stalled:
+    return "the provider's stream fell silent";
   case errc::upstream_error:
     return "the provider answered with an error";
   case errc::deadline_exceeded:

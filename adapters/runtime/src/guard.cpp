@@ -19,10 +19,11 @@ namespace switchyard {
 bool permit::take() noexcept {
   if (!circuit_)
     return false;
-  if (std::exchange(reported_, true)) {
+  if ((flags_ & reported) != 0) {
     circuit_->count_refused_report();
     return false;
   }
+  flags_ |= reported;
   if (watched_)
     stop_watching();
   return true;
@@ -30,6 +31,13 @@ bool permit::take() noexcept {
 
 void permit::stop_watching() noexcept {
   circuit_->stop_watching(*this);
+}
+
+void permit::let_go() noexcept {
+  if ((flags_ & reported) == 0)
+    cancel();
+  if ((flags_ & keeps) != 0)
+    circuit_->let_go(); // its end, perhaps
 }
 
 bool permit::success() noexcept {
@@ -101,9 +109,10 @@ void circuit_guard::acquire(std::shared_ptr<completion<acquisition>> done) const
   if (!circuit_)
     done->complete(no_circuit());
   else if (auto answer = circuit_->try_now())
-    done->complete(*std::move(answer));
+    done->complete(circuit_->keeping(*std::move(answer)));
   else
-    detail::ask_breaker(owner_, *circuit_, [done](acquisition a) { done->post(std::move(a)); });
+    detail::ask_breaker(owner_, *circuit_,
+                        [done, circuit = circuit_](acquisition a) { done->post(circuit->keeping(std::move(a))); });
   done->initiated();
 }
 
@@ -149,6 +158,8 @@ void report_own_error(permit& p, errc e) noexcept {
   case errc::upstream_connection:
   case errc::upstream_invalid:
   case errc::upstream_timeout:
+  case errc::upstream_cut:
+  case errc::upstream_stalled:
   case errc::upstream_error:
   case errc::request_timeout:
     p.failure();

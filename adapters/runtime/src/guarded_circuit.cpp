@@ -2,6 +2,7 @@
 
 #include "runtime_state.hpp"
 
+#include "switchyard/http/io_threads.hpp"
 #include "switchyard/runtime/guard.hpp"
 
 #include <boost/asio/post.hpp>
@@ -101,6 +102,18 @@ void guarded_circuit::ask(std::function<void(acquisition)> on_answer) {
     return on_answer(unavailable());
   access_->ask(
       [this, on_answer = std::move(on_answer)](std::optional<admission_verdict> v) { on_answer(answer_for(v)); });
+}
+
+acquisition guarded_circuit::keeping(acquisition a) noexcept {
+  if (a) {
+    a->flags_ |= permit::keeps;
+    owner_.keep();
+  }
+  return a;
+}
+
+void guarded_circuit::let_go() noexcept {
+  owner_.let_go();
 }
 
 acquisition guarded_circuit::ask_and_wait() noexcept {

@@ -32,6 +32,11 @@ public:
   /// Asks the breaker. `on_answer` is called once, on an actor's thread, or at once when the runtime has stopped.
   void ask(std::function<void(acquisition)> on_answer);
 
+  /// The same, for one who may hold on to it for longer than the runtime and all guards: a permit keeps alive what it
+  /// needs until it calls `let_go`. To be called while somebody else keeps that.
+  acquisition keeping(acquisition a) noexcept;
+  void let_go() noexcept;
+
   /// Times a permit's call from now on and watches it for hanging.
   static void begin_timing(permit& p, watched_call& watched) noexcept;
   void stop_watching(permit& p) noexcept;

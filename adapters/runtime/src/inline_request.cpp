@@ -11,8 +11,8 @@
 namespace switchyard {
 
 inline_request::inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment,
-                               result_callback on_done)
-    : io_(io), timer_(io), environment_(std::move(environment)), on_done_(std::move(on_done)) {}
+                               bulkhead::slot slot, result_callback on_done)
+    : io_(io), timer_(io), environment_(std::move(environment)), slot_(std::move(slot)), on_done_(std::move(on_done)) {}
 
 void inline_request::start(request_spec spec) {
   // The runner may end on an actor's thread; the result always comes back to this one.
@@ -99,6 +99,7 @@ void inline_request::finished(std::shared_ptr<const request_result> result) {
   timer_.cancel();
   actor_ = request_actor{};
   unlink();
+  slot_.release(); // is free for the next request before the caller can see this one's answer
   if (auto on_done = std::exchange(on_done_, nullptr))
     on_done(std::move(result));
 }

@@ -7,6 +7,7 @@
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request.hpp"
 #include "switchyard/actors/request_runner.hpp"
+#include "switchyard/engine/bulkhead.hpp"
 #include "switchyard/runtime/core.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -28,7 +29,7 @@ class inline_request final
       public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
   inline_request(boost::asio::io_context& io, std::shared_ptr<const request_environment> environment,
-                 result_callback on_done);
+                 bulkhead::slot slot, result_callback on_done);
 
   /// On the I/O thread: begins.
   void start(request_spec spec);
@@ -55,6 +56,7 @@ private:
   boost::asio::steady_timer timer_;
   std::optional<time_point> armed_;
   std::shared_ptr<const request_environment> environment_;
+  bulkhead::slot slot_; ///< of the requests under way
   result_callback on_done_;
   std::unique_ptr<request_runner> runner_;       ///< null once an actor has taken over, or done
   request_actor actor_;                          ///< who has taken over

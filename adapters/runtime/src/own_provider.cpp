@@ -30,6 +30,20 @@ public:
     });
   }
 
+  void on_content(provider_result&& head) noexcept override {
+    std::lock_guard lock{mutex_};
+    if (!listener_)
+      return;
+    boost::asio::post(home_, [self = shared_from_this(), head = std::move(head)]() mutable {
+      if (const auto listener = self->listener())
+        listener->on_content(std::move(head));
+    });
+  }
+
+  std::shared_ptr<attempt_listener> listener() noexcept {
+    std::lock_guard lock{mutex_};
+    return listener_;
+  }
   std::shared_ptr<attempt_listener> take() noexcept {
     std::lock_guard lock{mutex_};
     return std::exchange(listener_, nullptr);
@@ -51,6 +65,9 @@ public:
     inner_->cancel();
   }
   bool responded() const noexcept override { return inner_->responded(); }
+  bool sent() const noexcept override { return inner_->sent(); }
+  void stream_to(std::shared_ptr<stream_sink> sink) noexcept override { inner_->stream_to(std::move(sink)); }
+  token_usage tokens() const noexcept override { return inner_->tokens(); }
 
 private:
   std::shared_ptr<relay> relay_;
@@ -62,7 +79,7 @@ private:
 std::shared_ptr<attempt_handle> own_provider::start(provider_request request,
                                                     std::shared_ptr<attempt_listener> listener) {
   // An actor starts attempts too: to come back to any one I/O thread does no harm there.
-  const auto between = std::make_shared<relay>(threads_->pick(), std::move(listener));
+  const auto between = std::make_shared<relay>(threads_.pick(), std::move(listener));
   auto inner = inner_->start(std::move(request), between);
   return std::make_shared<relayed_attempt>(between, std::move(inner));
 }

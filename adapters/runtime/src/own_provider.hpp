@@ -3,6 +3,7 @@
 #include "switchyard/actors/provider.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace switchyard::http {
 class io_threads;
@@ -14,16 +15,15 @@ namespace switchyard::detail {
 /// started the attempt, and one that was cut there in the meantime is dropped.
 class own_provider : public provider {
 public:
-  explicit own_provider(std::shared_ptr<provider> inner) : inner_(std::move(inner)) {}
-
-  /// To be called before the first attempt. The threads must outlive the attempts.
-  void use(http::io_threads& threads) noexcept { threads_ = &threads; }
+  /// The threads must outlive the attempts.
+  own_provider(std::shared_ptr<provider> inner, http::io_threads& threads)
+      : inner_(std::move(inner)), threads_(threads) {}
 
   std::shared_ptr<attempt_handle> start(provider_request request, std::shared_ptr<attempt_listener> listener) override;
 
 private:
   std::shared_ptr<provider> inner_;
-  http::io_threads* threads_ = nullptr;
+  http::io_threads& threads_;
 };
 
 } // namespace switchyard::detail

@@ -1,13 +1,15 @@
 #include "switchyard/runtime/runtime.hpp"
 
-#include "own_provider.hpp"
 #include "runtime_state.hpp"
 #include "submission_check.hpp"
+
+#include "switchyard/actors/request_result.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <boost/throw_exception.hpp>
 
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace switchyard {
@@ -37,8 +39,25 @@ guarded_circuit* runtime_state::circuit(const std::string& id, const std::string
   return circuits_.emplace(id, std::make_unique<guarded_circuit>(*this, std::move(access))).first->second.get();
 }
 
+void runtime_state::keep() noexcept {
+  std::lock_guard lock{kept_mutex_};
+  if (kept_++ == 0)
+    self_ = shared_from_this();
+}
+
+void runtime_state::let_go() noexcept {
+  std::shared_ptr<runtime_state> last; // the end of this object comes after the lock's
+  std::lock_guard lock{kept_mutex_};
+  if (--kept_ == 0)
+    last = std::move(self_);
+}
+
 void runtime_state::stop(duration grace) {
-  std::lock_guard lock{stop_mutex_};
+  if (engine_->on_own_thread()) { // which the gate may be waiting for
+    engine_->refuse_new();
+    std::thread{[self = shared_from_this(), grace] { self->stop(grace); }}.detach();
+    return;
+  }
   gate_.close();
   engine_->stop(grace);
 }
@@ -47,8 +66,8 @@ namespace {
 
 submit_result result_of(const request_result& r, const std::string& request_id) {
   if (r.what == request_result::kind::answer && r.content)
-    return response{r.content->status, r.content->headers, r.content->body, r.served,
-                    r.attempts,        r.fallbacks,        r.replayed,      request_id};
+    return response{r.content->status, r.content->headers, r.content->body, r.served,  r.attempts,
+                    r.fallbacks,       r.streamed,         r.replayed,      request_id};
   request_error e;
   e.code = r.code;
   e.what = class_of(r.code, r.trail);
@@ -59,6 +78,7 @@ submit_result result_of(const request_result& r, const std::string& request_id) 
     e.provider_answer = request_error::answer{r.content->status, r.content->headers, r.content->body};
     e.message = "the provider answered with status " + std::to_string(r.content->status);
   }
+  e.streamed = r.streamed;
   e.attempts = r.attempts;
   e.fallbacks = r.fallbacks;
   e.request_id = request_id;
@@ -76,13 +96,14 @@ request_error simple_error(errc code, std::string message, std::string request_i
 
 using submit_completion = std::shared_ptr<completion<submit_result>>;
 
-void start_request(runtime_state& state, request r, const submit_completion& done) {
+void start_request(runtime_state& state, request r, std::shared_ptr<stream_receiver> sink,
+                   const submit_completion& done) {
   if (r.request_id.empty())
     r.request_id = state.engine().new_request_id();
   const auto id = r.request_id;
   const auto route = r.route;
-  const bool keyed = r.idempotency_key.has_value();
-  auto checked = check_request(std::move(r));
+  const bool runs_on = r.idempotency_key.has_value() && !sink; // [I7, I9]
+  auto checked = check_request(std::move(r), std::move(sink));
   if (!checked) {
     done->complete(simple_error(checked.error().code, std::move(checked.error().message), id));
     return;
@@ -95,19 +116,20 @@ void start_request(runtime_state& state, request r, const submit_completion& don
     done->complete(simple_error(errc::unknown_route, "there is no active route " + route, id));
     return;
   }
-  done->on_cancel([weak_done = std::weak_ptr{done}, weak = std::weak_ptr{handle}, keyed, id] {
+  done->on_cancel([weak_done = std::weak_ptr{done}, weak = std::weak_ptr{handle}, runs_on, id] {
     if (const auto running = weak.lock())
       running->cancel();
-    if (const auto waiting = weak_done.lock(); waiting && keyed) // the leader runs on [I7]
+    if (const auto waiting = weak_done.lock(); waiting && runs_on)
       waiting->post(simple_error(errc::cancelled, "cancelled", id));
   });
 }
 
 } // namespace
 
-void submit(const std::shared_ptr<runtime_state>& state, request r, const submit_completion& done) {
+void submit(const std::shared_ptr<runtime_state>& state, request r, std::shared_ptr<stream_receiver> sink,
+            const submit_completion& done) {
   if (gate::pass pass{state->gate()}; pass)
-    start_request(*state, std::move(r), done);
+    start_request(*state, std::move(r), std::move(sink), done);
   else
     done->complete(simple_error(errc::shutting_down, "the runtime has stopped", std::move(r.request_id)));
   done->initiated();
@@ -134,16 +156,9 @@ void complete_for_guards(config& c) {
 
 boost::system::result<runtime, start_error> runtime::start(config settings, core_options options) {
   complete_for_guards(settings);
-  std::vector<std::shared_ptr<detail::own_provider>> own;
-  for (auto& [name, provider] : options.providers) {
-    own.push_back(std::make_shared<detail::own_provider>(std::move(provider)));
-    provider = own.back();
-  }
   auto started = core::start(std::move(settings), std::move(options));
   if (!started)
     return std::move(started).error();
-  for (const auto& provider : own)
-    provider->use((*started)->threads());
   return runtime{std::make_shared<detail::runtime_state>(*std::move(started))};
 }
 

@@ -1,5 +1,7 @@
 #include "submission_check.hpp"
 
+#include "switchyard/engine/idempotency_ledger.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -66,14 +68,16 @@ std::string path_below_base(const std::string& operation) {
 
 } // namespace
 
-boost::system::result<submission, request_problem> check_request(request r) {
+boost::system::result<submission, request_problem> check_request(request r, std::shared_ptr<stream_receiver> receiver) {
   if (auto problem = problem_of(r); !problem.empty())
     return request_problem{errc::invalid_request, std::move(problem)};
   auto view = inspect(r.body);
   if (!view)
     return request_problem{errc::invalid_request, view.error()};
-  if (view->stream)
-    return request_problem{errc::not_implemented, "streaming is not available in this version"};
+  if (view->stream && !receiver)
+    return request_problem{errc::invalid_request, "body asks for a stream: submit it with async_stream"};
+  if (!view->stream && receiver)
+    return request_problem{errc::invalid_request, "body asks for no stream: async_stream takes \"stream\": true"};
   submission s;
   s.request_id = std::move(r.request_id);
   s.tenant = std::move(r.tenant);
@@ -88,6 +92,7 @@ boost::system::result<submission, request_problem> check_request(request r) {
   s.idempotency_ttl = r.idempotency_ttl;
   s.timeout = r.timeout;
   s.fallback = r.fallback;
+  s.receiver = std::move(receiver);
   return s;
 }
 

@@ -17,7 +17,8 @@ struct request_problem {
 };
 
 /// Looks at a request of a program: what the core may take, or what is wrong. The request's id must be set.
-boost::system::result<submission, request_problem> check_request(request r);
+boost::system::result<submission, request_problem> check_request(request r,
+                                                                 std::shared_ptr<stream_receiver> receiver = nullptr);
 
 /// The class of an error: of the last failure where the error tells of one, otherwise what the code amounts to.
 failure_class class_of(errc code, const std::vector<trail_entry>& trail) noexcept;

@@ -3,8 +3,7 @@
 #include "switchyard/rocksdb/database.hpp"
 
 #include "open_hooks.hpp"
-
-#include <stdlib.h>
+#include "support/temp_dir.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -25,28 +24,7 @@ inline std::ostream& operator<<(std::ostream& out, const store_error& e) {
 
 namespace switchyard::store::test {
 
-/// A directory of its own, removed at the end.
-class temp_dir {
-public:
-  temp_dir() {
-    auto pattern = (std::filesystem::temp_directory_path() / "switchyard-store-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw std::runtime_error("no temporary directory");
-    path_ = pattern;
-  }
-  ~temp_dir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  temp_dir(const temp_dir&) = delete;
-  temp_dir& operator=(const temp_dir&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path store() const { return path_ / "store"; }
-
-private:
-  std::filesystem::path path_;
-};
+using switchyard::test::temp_dir;
 
 /// 2024-01-01T00:00:00Z.
 inline constexpr wall_time epoch{std::chrono::seconds(1'704'067'200)};

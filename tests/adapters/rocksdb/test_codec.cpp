@@ -163,7 +163,7 @@ TEST_CASE("a value that was cut short, lengthened or of another layout decodes t
     bytes.front() = other;
     RC_ASSERT(!decode_record(bytes));
   }));
-  auto answer = encode(test::make_answer("body"));
+  auto answer = encode(store::test::make_answer("body"));
   for (std::size_t size = 0; size < answer.size(); ++size)
     CHECK_FALSE(decode_answer(answer.substr(0, size)));
   CHECK_FALSE(decode_answer(answer + 'x'));
@@ -224,7 +224,7 @@ TEST_CASE("telemetry keys sort by time and then by sequence [H6]") {
 
 TEST_CASE("times do not overflow at the ends of the clock [C18]") {
   CHECK(before(wall_time::min() + 1s, 2s) == wall_time::min());
-  CHECK(before(test::epoch, 1s) + 1s == test::epoch);
+  CHECK(before(store::test::epoch, 1s) + 1s == store::test::epoch);
   CHECK(after(wall_time::max() - 1s, 2s) == wall_time::max());
   CHECK(after(wall_time::min(), 1s) == wall_time::min() + 1s);
   CHECK(before(wall_time::max(), duration::max()) == wall_time(0ns));

@@ -52,11 +52,12 @@ class stream_sink {
 public:
   virtual ~stream_sink() = default;
 
-  /// Takes the next bytes, whole events. `taken` is to be called once, on any thread, also from within, when the sink
-  /// can take more: until then no more come, and after a bound the provider is read no further [S5]. The bytes stay
-  /// where they are until `taken` is called or destroyed. Destroying it uncalled ends nothing: the request waits, and
-  /// must be cancelled to end.
-  virtual void on_bytes(std::string_view bytes, std::function<void()> taken) = 0;
+  /// Takes the next bytes, whole events. `taken` is to be called once, on any thread, also from within: with true when
+  /// the sink can take more, with false when it never can again, which ends the request as if its caller had left.
+  /// Until then no more come, and after a bound the provider is read no further [S5]. The bytes stay where they are
+  /// until `taken` is called or destroyed. Destroying it uncalled ends nothing: the request waits, and must be
+  /// cancelled to end. What is thrown counts as false.
+  virtual void on_bytes(std::string_view bytes, std::function<void(bool more)> taken) = 0;
 };
 
 struct request_result;

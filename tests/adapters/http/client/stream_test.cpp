@@ -66,7 +66,7 @@ public:
     result_ = std::move(result);
     changed_.notify_all();
   }
-  void on_bytes(std::string_view bytes, std::function<void()> taken) override {
+  void on_bytes(std::string_view bytes, std::function<void(bool)> taken) override {
     bool at_once = false;
     {
       std::lock_guard lock(mutex_);
@@ -80,7 +80,7 @@ public:
     }
     changed_.notify_all();
     if (at_once)
-      taken();
+      taken(more_);
   }
 
   template <class Predicate>
@@ -108,16 +108,17 @@ public:
 
   void take_nothing() { takes_ = false; }
   void throw_next() { throws_ = true; }
+  void take_the_last() { more_ = false; }
   /// Takes what came, and all that comes.
   void take_all() {
-    std::function<void()> taken;
+    std::function<void(bool)> taken;
     {
       std::lock_guard lock(mutex_);
       takes_ = true;
       taken = std::move(taken_);
     }
     if (taken)
-      taken();
+      taken(more_);
   }
   bool has_piece() {
     return wait_until([this] { return taken_ != nullptr; });
@@ -129,8 +130,8 @@ private:
   std::optional<provider_result> head_, result_;
   std::string bytes_;
   std::size_t largest_ = 0;
-  bool takes_ = true, throws_ = false;
-  std::function<void()> taken_;
+  bool takes_ = true, throws_ = false, more_ = true;
+  std::function<void(bool)> taken_;
 };
 
 struct stream_fixture : fixture {
@@ -378,16 +379,21 @@ TEST_CASE("cancelling a stream closes its connection, and its tokens so far are 
   CHECK_FALSE(c->done_already());
 }
 
-TEST_CASE("a sink that throws ends its stream alone") {
+TEST_CASE("a sink that throws, or takes no more, ends its stream alone") {
   scripted_server server(says(events("c1\nend\n")));
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
-  c->throw_next();
+  SECTION("throws") {
+    c->throw_next();
+  }
+  SECTION("takes no more") {
+    c->take_the_last();
+  }
   const auto attempt = f.start(c);
   REQUIRE(c->has_content());
   attempt->stream_to(c);
   REQUIRE(c->is_done());
-  CHECK(c->result().error.has_value());
+  CHECK(c->result().error == transport_error::cancelled);
   CHECK(eventually([&] { return f.client().figures().active == 0; }));
 }
 

@@ -3,18 +3,16 @@
 // The assembled engine: configuration, actors, stores, HTTP client and event fan-out, behind one object without CAF
 // or Beast in sight. The embedding API (runtime.hpp) and the gateway are built on it.
 
-#include "switchyard/actors/messages.hpp"
 #include "switchyard/actors/provider.hpp"
-#include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/services.hpp"
-#include "switchyard/actors/stores.hpp"
+#include "switchyard/engine/error_code.hpp"
 #include "switchyard/engine/events.hpp"
 #include "switchyard/engine/settings.hpp"
-#include "switchyard/http/io_threads.hpp"
 #include "switchyard/openai/body.hpp"
 
 #include <boost/system/result.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -25,6 +23,22 @@
 #include <vector>
 
 namespace switchyard {
+
+namespace http {
+class io_threads; // switchyard/http/io_threads.hpp
+}
+
+// What an embedding program seldom needs stands in switchyard/actors/stores.hpp, messages.hpp and request_result.hpp:
+// they are large.
+class answer_store;
+class circuit_cell;
+class telemetry_log;
+struct change_circuit;
+struct circuit_description;
+struct provider_health;
+struct request_result;
+struct telemetry_answer;
+struct telemetry_query;
 
 /// Why a runtime could not start.
 struct start_error {
@@ -40,8 +54,12 @@ struct core_options {
   std::size_t io_threads = 0;    ///< 0: one per processor
   std::size_t actor_threads = 0; ///< 0: one per processor, at least 2
   std::size_t idempotency_shards = 4;
-  log_callback log = [](log_level, std::string_view) {};
-  /// Providers of the program's own, by name; the others are called over HTTP.
+  /// Where log lines go; may be empty. Called on a thread of its own, for one line after the other, behind a queue of
+  /// `core::log_queue` lines, so it delays nothing [C15]: when it is full, lines are dropped, and a line says how many.
+  /// What it throws is ignored.
+  log_callback log;
+  /// Providers of the program's own, by name; the others are called over HTTP. Their listeners may be called on any
+  /// thread.
   std::map<std::string, std::shared_ptr<provider>> providers;
   /// Stores of the program's own; where null RocksDB in `config.telemetry.path` serves.
   std::shared_ptr<telemetry_log> telemetry;
@@ -64,6 +82,7 @@ struct submission {
   std::optional<duration> idempotency_ttl;    ///< instead of the configured one
   std::optional<duration> timeout;
   bool fallback = true;
+  std::shared_ptr<stream_receiver> receiver{}; ///< where a stream goes; null where the body asks for none
 };
 
 /// A request under way. Thread-safe.
@@ -75,13 +94,31 @@ public:
   virtual void cancel() = 0;
 };
 
+/// Why the admin plane has no answer.
+struct admin_error {
+  /// not_found: there is no such circuit. overloaded: who knows did not answer in time. shutting_down.
+  errc code = errc::overloaded;
+  std::string message; ///< for a person
+};
+
+[[noreturn]] void throw_exception_from_error(const admin_error& error, const boost::source_location& where);
+
+template <class T>
+using admin_result = boost::system::result<T, admin_error>;
+
 class core {
 public:
+  /// How many events may wait for one observer, and how many lines for the log.
+  static constexpr std::size_t observer_queue = 4096;
+  static constexpr std::size_t log_queue = 1024;
+  /// How long the end of an observer, of the log, or of all of them together waits for them.
+  static constexpr std::chrono::seconds observer_patience{2};
+
   /// Validates the configuration, opens the stores, starts threads and actors. On failure nothing is left running and
   /// data files are untouched.
   static boost::system::result<std::shared_ptr<core>, start_error> start(config c, core_options options = {});
 
-  virtual ~core() = default; ///< like `stop` without grace
+  virtual ~core() = default; ///< like `stop` without grace, also on a thread of its own
 
   virtual const config& settings() const noexcept = 0;
   virtual http::io_threads& threads() noexcept = 0;
@@ -90,7 +127,9 @@ public:
   virtual std::string new_request_id() = 0;
 
   /// Submits a request. `on_done` is called once, on one of the I/O threads: the calling one when it is an I/O thread;
-  /// possibly before `submit` returns. Null when the route is unknown or inactive (then `on_done` is not called).
+  /// possibly before `submit` returns, on the calling thread, as for what is refused at once: with shutting_down, or
+  /// with overloaded while `gateway.max_in_flight` requests are under way. Null when the route is unknown or inactive
+  /// (then `on_done` is not called).
   virtual std::shared_ptr<request_handle>
   submit(submission s, std::function<void(std::shared_ptr<const request_result>)> on_done) = 0;
 
@@ -101,9 +140,9 @@ public:
   virtual std::vector<std::string> active_routes() const = 0;
 
   // The admin plane. Each callback is called once, on any thread, within a few seconds.
-  virtual void list_circuits(std::function<void(std::vector<circuit_description>)> on_done) = 0;
-  virtual void change_circuit(change_circuit change, std::function<void(bool found)> on_done) = 0;
-  virtual void describe_health(std::function<void(std::vector<provider_health>)> on_done) = 0;
+  virtual void list_circuits(std::function<void(admin_result<std::vector<circuit_description>>)> on_done) = 0;
+  virtual void change_circuit(change_circuit change, std::function<void(admin_result<void>)> on_done) = 0;
+  virtual void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) = 0;
   virtual void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) = 0;
   /// Prometheus text exposition.
   virtual std::string metrics_text() = 0;
@@ -111,14 +150,26 @@ public:
   /// Wall time of a point on the monotonic clock.
   virtual wall_time to_wall(time_point t) const = 0;
 
-  /// Adds an observer, which is called on the thread where an event happens and must be quick. Keep the returned token:
-  /// its end ends the observation (a call may then still be running on another thread; the observer itself is kept
-  /// alive for it).
+  /// Adds an observer. It is called for one event after the other on a thread of its own, behind a queue of
+  /// `observer_queue` events, so however slow it is it delays neither a call nor another observer [C15]. When the queue
+  /// is full it misses what happens, which is logged: at the first event, and how many it were at its end. An event and
+  /// all that it shows is valid for the length of the call.
+  ///
+  /// Keep the returned token: its end ends the observation, and what is queued is discarded. It waits for a call that
+  /// is running, so when it returns the observer is called no more; let it go under no lock that the observer takes.
+  /// Two exceptions: on the observer's own thread, thus from within it, nothing is waited for; and an observer that is
+  /// stuck for longer than `observer_patience` is left alone, kept alive until that call returns. An observer that was
+  /// added twice is called twice until one of the tokens goes.
   virtual std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer) = 0;
 
   /// From now on new submits end with shutting_down. Waits until the running requests have ended, at most `grace`, then
-  /// cuts the rest, writes what is queued, and stops threads and actors. Blocks; not from an I/O thread. Idempotent.
+  /// cuts the rest, writes what is queued, closes the stores, and stops threads and actors. Observers and the log are
+  /// given what is queued for them, within `observer_patience`. Blocks until all that is done, also when somebody else
+  /// has begun it. On a thread of this core it cannot wait for itself: there it refuses what is new, leaves the rest to
+  /// another thread and returns.
   virtual void stop(duration grace) = 0;
+  /// Whether the calling thread is one of this core's: of I/O, of its actors, of an observer, of the log.
+  virtual bool on_own_thread() const noexcept = 0;
   /// The first half of `stop`: no new requests.
   virtual void refuse_new() noexcept = 0;
 
@@ -134,7 +185,8 @@ public:
     /// Asks the breaker; the callback is called once, on any thread; nothing when it could not be reached.
     std::function<void(std::function<void(std::optional<admission_verdict>)>)> ask;
   };
-  /// The circuit of that id; made from the profile of that name if it is not there. Null when there is no such profile.
+  /// The circuit of that id; made from the profile of that name if it is not there. Null when there is no such profile,
+  /// and after `stop`.
   virtual std::shared_ptr<const circuit_access> circuit(const std::string& id,
                                                         const std::string& profile = "default") = 0;
 

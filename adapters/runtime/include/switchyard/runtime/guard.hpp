@@ -16,6 +16,7 @@
 #include "switchyard/runtime/permit.hpp"
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/consign.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -39,20 +40,22 @@ public:
   /// [C11]. Only when a probe is due or pending outcomes may have tripped the circuit does it ask the breaker and wait
   /// for the answer: tens of microseconds, at most `ask_limit`, after which it refuses. So it may be called on any
   /// thread that may be held for so long, but not within a CAF actor. A profile with a slow-call rule costs a clock
-  /// read more.
+  /// read more. What the permit must not outlive, and that nobody watches whether its call hangs: see permit.hpp.
   acquisition try_acquire() const noexcept;
 
   /// The longest that `try_acquire` waits.
   static constexpr std::chrono::milliseconds ask_limit{500};
 
-  /// The same without waiting: completes with an `acquisition`. Not cancellable: it takes microseconds.
+  /// The same without waiting: completes with an `acquisition`. Not cancellable: it takes microseconds. The handler
+  /// may be called, and a permit kept, after the end of the runtime and of all its guards.
   template <boost::asio::completion_token_for<void(acquisition)> Token>
   auto async_acquire(Token&& token) const {
-    return boost::asio::async_initiate<Token, void(acquisition)>(
+    auto keeping = boost::asio::consign(std::forward<Token>(token), *this); // a refusal shows the circuit's id
+    return boost::asio::async_initiate<decltype(keeping), void(acquisition)>(
         [](auto handler, const circuit_guard& circuit) {
           circuit.acquire(make_completion<acquisition>(std::move(handler)));
         },
-        token, *this);
+        keeping, *this);
   }
 
   /// Makes one asynchronous call under a permit.

@@ -28,8 +28,14 @@ class permit_key {
 /// Leave to make one call, and the duty to say what it came to. Reported once; a permit that goes without a report
 /// is released as cancelled [C16]. A second report changes nothing, returns false and is counted [C9].
 ///
-/// Movable; one thread at a time. It keeps nothing alive, so that getting and reporting one costs no shared count: it
-/// must not outlive the last of its runtime and of the circuit_guards of that runtime.
+/// Movable; one thread at a time. One of `try_acquire` keeps nothing alive, so that getting and reporting it costs no
+/// shared count: it must not outlive the last of its runtime and of the circuit_guards of that runtime. One of
+/// `async_acquire`, which may wait in a queue for longer than its asker lives, keeps alive what it needs.
+///
+/// Nobody watches whether its call hangs: a call counts when the permit is reported, as slow where it took longer than
+/// the profile's `slow_call_after`, and a permit that is never let go never counts. Only calls of `async_guard`, and
+/// requests, count as slow while they still hang [C17]: watching takes a lock, which a permit costs less than. So give
+/// the call a time limit of its own, and report `failure` when it is over.
 ///
 /// A report never waits and never fails; every later caller sees its consequence [C4].
 class permit {
@@ -73,10 +79,13 @@ public:
   bool is_probe() const noexcept { return probe_ != 0; }
 
   /// Whether a report is still due.
-  explicit operator bool() const noexcept { return circuit_ && !reported_; }
+  explicit operator bool() const noexcept { return circuit_ && (flags_ & reported) == 0; }
 
 private:
   friend class detail::guarded_circuit;
+
+  static constexpr std::uint8_t reported = 1;
+  static constexpr std::uint8_t keeps = 2; ///< holds a share in what the circuit belongs to
 
   void take_over(permit& other) noexcept {
     if (other.watched_)
@@ -87,12 +96,13 @@ private:
     probe_ = other.probe_;
     amends_ = other.amends_;
     timed_ = other.timed_;
-    reported_ = other.reported_;
+    flags_ = other.flags_;
   }
   void release() noexcept {
-    if (circuit_ && !reported_)
-      cancel();
+    if (circuit_ && flags_ != reported)
+      let_go();
   }
+  void let_go() noexcept;
   bool take() noexcept;
   void stop_watching() noexcept;
 
@@ -103,13 +113,14 @@ private:
   std::uint32_t probe_ = 0;
   std::uint32_t amends_ = 0; ///< ticket of its hanging report plus 1
   bool timed_ = false;
-  bool reported_ = false;
+  std::uint8_t flags_ = 0; ///< in one word, so that the end of an ordinary permit is one comparison
 };
 
 /// Why there is no permit.
 struct circuit_refusal {
   errc code = errc::circuit_open;      ///< circuit_open, or shutting_down once the runtime has stopped
-  std::string_view circuit;            ///< the circuit's id; lives as long as a permit may
+  std::string_view circuit;            ///< the circuit's id; lives as long as a permit of `try_acquire` may, and for
+                                       ///< the length of a handler's call
   std::optional<duration> retry_after; ///< until the next probe may go; nothing when unknown [C6]
 
   operator boost::system::error_code() const noexcept {

@@ -31,7 +31,7 @@ struct request {
   bool fallback = true;                         ///< false: the primary route only
 };
 
-/// A success: an answer of a provider, or a stored one.
+/// A success: an answer of a provider, or a stored one. Of a stream: its end; `body` is empty when it has flowed.
 struct response {
   int status = 0;
   header_list headers;
@@ -39,6 +39,7 @@ struct response {
   switchyard::served_by served_by;
   std::uint32_t attempts = 0;  ///< sent to providers for this request; 0 for a replay [R5]
   std::uint32_t fallbacks = 0; ///< routes left behind before the serving one
+  bool streamed = false;       ///< it has flowed to the sink
   bool replayed = false;       ///< the stored answer of this key, or that of the request which led it [I4, I5]
   std::string request_id;
 };
@@ -58,6 +59,7 @@ struct request_error {
   std::vector<trail_entry> trail;              ///< every failed attempt and refusal, in order [B4]
   std::optional<duration> retry_after;         ///< the smallest known wait
   std::optional<answer> provider_answer;       ///< with upstream_error
+  bool streamed = false;                       ///< part of a stream has flowed to the sink before
   std::uint32_t attempts = 0;
   std::uint32_t fallbacks = 0;
   std::string request_id; ///< empty when the request was not taken

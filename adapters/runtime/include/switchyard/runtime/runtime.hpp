@@ -12,6 +12,7 @@
 //   else
 //     log(result.error().message);
 
+#include "switchyard/actors/stream.hpp"
 #include "switchyard/asio/completion.hpp"
 #include "switchyard/runtime/core.hpp"
 #include "switchyard/runtime/guard.hpp"
@@ -30,9 +31,10 @@ namespace switchyard {
 [[noreturn]] void throw_exception_from_error(const start_error& error, const boost::source_location& where);
 
 namespace detail {
-void submit(const std::shared_ptr<runtime_state>& state, request r,
+/// `sink` is null but for a stream.
+void submit(const std::shared_ptr<runtime_state>& state, request r, std::shared_ptr<stream_receiver> sink,
             const std::shared_ptr<completion<submit_result>>& done);
-}
+} // namespace detail
 
 /// The engine at work: threads, actors, stores and connections of one configuration. Movable; its functions are
 /// thread-safe but for moving, `stop` and destruction, which belong to the owner.
@@ -55,14 +57,31 @@ public:
   /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick
   /// there, or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once
   /// with `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen
-  /// [I7].
+  /// [I7]. While `gateway.max_in_flight` requests are under way it ends at once with `errc::overloaded`.
   template <boost::asio::completion_token_for<void(submit_result)> Token>
   auto async_submit(request r, Token&& token) {
     return boost::asio::async_initiate<Token, void(submit_result)>(
         [](auto handler, const std::shared_ptr<detail::runtime_state>& state, request submitted) {
-          detail::submit(state, std::move(submitted), make_completion<submit_result>(std::move(handler)));
+          detail::submit(state, std::move(submitted), nullptr, make_completion<submit_result>(std::move(handler)));
         },
         token, state_, std::move(r));
+  }
+
+  /// Submits a request for a stream (its body has `"stream": true`), which flows to `sink` from its first content on:
+  /// see stream_receiver, and make_sink in runtime/stream.hpp for one made of a coroutine. Until then another route may
+  /// take over; after it none does, and what breaks the stream is the error: upstream_cut, upstream_stalled or
+  /// upstream_invalid, with `streamed` set [S1, S2]. Completes, as `async_submit` does, when the last piece was taken;
+  /// the sink is called no more then. A provider that answers as a whole, or an error, has that as its result and calls
+  /// the sink not at all. Cancellation ends the stream at the provider [S4], also a keyed one [I9].
+  template <boost::asio::completion_token_for<void(submit_result)> Token>
+  auto async_stream(request r, std::shared_ptr<stream_receiver> sink, Token&& token) {
+    return boost::asio::async_initiate<Token, void(submit_result)>(
+        [](auto handler, const std::shared_ptr<detail::runtime_state>& state, request submitted,
+           std::shared_ptr<stream_receiver> to) {
+          detail::submit(state, std::move(submitted), std::move(to),
+                         make_completion<submit_result>(std::move(handler)));
+        },
+        token, state_, std::move(r), std::move(sink));
   }
 
   /// The circuit of that id: one of a provider, or one that is made now from a profile of the configuration. Making one
@@ -72,9 +91,13 @@ public:
   circuit_guard circuit(const std::string& id, const std::string& profile = "default");
 
   /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with
-  /// that error too; what is queued for the disk is written, threads and actors end. When it returns every handler was
-  /// called or handed to its executor. Blocks; to be called on none of the runtime's I/O threads, so not in a handler
-  /// that has no executor of its own. Does nothing the second time.
+  /// that error too; what is queued for the disk is written, the stores are closed, threads and actors end; observers
+  /// and the log are given what is queued for them, within `core::observer_patience`. When it returns every handler was
+  /// called or handed to its executor. Blocks until then, also when it was called before.
+  ///
+  /// On a thread of the runtime itself, as in a handler that has no executor of its own, in an observer or in the log
+  /// callback, it cannot wait for itself: there it refuses what is new from now on, leaves the rest to another thread
+  /// and returns. So does the destructor.
   void stop(duration grace);
 
   /// Requests under way.
@@ -83,7 +106,7 @@ public:
   std::vector<std::string> active_routes() const;
   /// Prometheus text exposition.
   std::string metrics_text() const;
-  /// Shows every event to an observer, on the thread where it happens, until the returned token is gone.
+  /// Shows every event to an observer, on a thread of its own, until the returned token is gone: see `core::observe`.
   std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer);
 
   /// The assembled engine, for what the embedding API does not show; stopped with this runtime.
