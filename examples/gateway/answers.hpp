@@ -13,9 +13,14 @@
 
 namespace switchyard::gateway {
 
-/// Answers with one of the gateway's own errors. `result` adds its attempts and counts when there is one.
+/// A client's text as an error repeats it: all of it, or its first hundred bytes with an ellipsis.
+std::string shown(std::string_view text);
+
+/// Answers with one of the gateway's own errors. `result` adds its attempts and counts when there is one,
+/// `allowed` the methods that a path takes.
 void reply_error(http::exchange& x, std::string_view request_id, errc code, std::string_view message,
-                 std::optional<duration> retry_after = {}, const request_result* result = nullptr);
+                 std::optional<duration> retry_after = {}, const request_result* result = nullptr,
+                 std::string_view allowed = {});
 
 /// Answers with what a request came to.
 void reply_result(http::exchange& x, std::string_view request_id, const request_result& result);

@@ -6,8 +6,8 @@
 
 #include "switchyard/engine/bulkhead.hpp"
 #include "switchyard/engine/fallback_plan.hpp"
+#include "switchyard/json/json_text.hpp"
 
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <ctime>
@@ -24,7 +24,7 @@ using exchange_ptr = std::shared_ptr<http::exchange>;
 void reply_json(const exchange_ptr& x, int status, const json::object& o) {
   header_list headers;
   headers.add("Content-Type", "application/json");
-  x->reply(status, headers, json::serialize(o) + "\n");
+  x->reply(status, headers, to_json_text(o) + "\n");
 }
 
 class data_plane : public std::enable_shared_from_this<data_plane> {
@@ -50,7 +50,7 @@ public:
       return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1))
                  : wrong_method(x, "GET");
     reply_error(*x, id_of(x), errc::not_found,
-                "there is nothing at " + r.path +
+                "there is nothing at " + shown(r.path) +
                     "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
   }
 
@@ -61,7 +61,10 @@ private:
   }
 
   void wrong_method(const exchange_ptr& x, std::string_view allowed) const {
-    reply_error(*x, id_of(x), errc::method_not_allowed, x->request().path + " takes " + std::string{allowed});
+    reply_error(*x, id_of(x), errc::method_not_allowed,
+                shown(x->request().path) + " does not take " + shown(x->request().method) + ": send " +
+                    std::string{allowed},
+                {}, nullptr, allowed);
   }
 
   void ready(const exchange_ptr& x) const {
@@ -97,7 +100,7 @@ private:
     }
     if (!wanted.empty())
       return reply_error(*x, id, errc::unknown_route,
-                         "there is no active route " + wanted + "; GET /v1/models lists them");
+                         "there is no active route " + shown(wanted) + "; GET /v1/models lists them");
     reply_json(x, 200, {{"object", "list"}, {"data", std::move(all)}});
   }
 
@@ -106,7 +109,9 @@ private:
     submission s;
     s.request_id = id_of(x);
     if (draining_->load(std::memory_order_acquire))
-      return reply_error(*x, s.request_id, errc::shutting_down, "the gateway is shutting down");
+      return reply_error(
+          *x, s.request_id, errc::shutting_down,
+          "the gateway is shutting down and takes no new requests; send it to another instance, or later");
     auto tenant = tenant_of(x, s.request_id);
     if (!tenant)
       return;
@@ -118,7 +123,8 @@ private:
     if (!view)
       return reply_error(*x, s.request_id, errc::invalid_request, view.error());
     if (view->stream)
-      return reply_error(*x, s.request_id, errc::not_implemented, "streaming is not available in this version");
+      return reply_error(*x, s.request_id, errc::not_implemented,
+                         R"("stream": true is not available in this version; send "stream": false)");
     auto slot = std::make_shared<bulkhead::slot>(in_flight_.try_acquire());
     if (!*slot)
       return reply_error(*x, s.request_id, errc::overloaded,
@@ -146,7 +152,7 @@ private:
     });
     if (!handle)
       return reply_error(*x, id, errc::unknown_route,
-                         "there is no active route " + route + "; GET /v1/models lists them");
+                         "there is no active route " + shown(route) + "; GET /v1/models lists them");
     x->on_gone([handle] { handle->cancel(); });
   }
 
