@@ -1,6 +1,7 @@
 #include "answers.hpp"
 
-#include <boost/json/serialize.hpp>
+#include "switchyard/json/json_text.hpp"
+
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -67,7 +68,7 @@ std::string error_body(std::string_view request_id, std::string_view code, std::
                      {"request_id", request_id},
                      {"retry_after_ms", retry_after ? json::value(wait_ms(*retry_after)) : json::value(nullptr)},
                      {"attempts", std::move(attempts)}};
-  return json::serialize(json::object{{"error", std::move(error)}}) + "\n";
+  return to_json_text({{"error", std::move(error)}}) + "\n";
 }
 
 void add_counts(header_list& headers, std::string_view request_id, std::uint32_t attempts, std::uint32_t fallbacks) {
@@ -92,8 +93,13 @@ void add_provider_headers(header_list& headers, const header_list& from, bool ow
 
 } // namespace
 
+std::string shown(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  return text.size() <= longest ? std::string{text} : std::string{text.substr(0, longest)} + "...";
+}
+
 void reply_error(http::exchange& x, std::string_view request_id, errc code, std::string_view message,
-                 std::optional<duration> retry_after, const request_result* result) {
+                 std::optional<duration> retry_after, const request_result* result, std::string_view allowed) {
   const int status = http_status(code, result && result->all_refused);
   header_list headers;
   headers.reserve(320);
@@ -107,14 +113,14 @@ void reply_error(http::exchange& x, std::string_view request_id, errc code, std:
     headers.add("x-should-retry", "false");
   if (code == errc::unauthorized)
     headers.add("WWW-Authenticate", "Bearer");
+  if (!allowed.empty())
+    headers.add("Allow", allowed);
   x.reply(status, headers,
           error_body(request_id, to_string(code), message, retry_after,
                      result ? trail_json(result->trail) : json::array{}));
 }
 
-void reply_result(http::exchange& x, std::string_view request_id, const request_result& r) {
-  if (r.what == request_result::kind::own_error)
-    return reply_error(x, request_id, r.code, r.message, r.retry_after, &r);
+header_list result_headers(std::string_view request_id, const request_result& r) {
   const auto& content = *r.content;
   header_list headers;
   headers.reserve(content.headers.text().size() + 320);
@@ -136,7 +142,25 @@ void reply_result(http::exchange& x, std::string_view request_id, const request_
     if (futile)
       headers.add("x-should-retry", "false");
   }
-  x.reply(content.status, headers, content.body);
+  return headers;
+}
+
+void reply_result(http::exchange& x, std::string_view request_id, const request_result& r) {
+  if (r.what == request_result::kind::own_error)
+    return reply_error(x, request_id, r.code, r.message, r.retry_after, &r);
+  x.reply(r.content->status, result_headers(request_id, r), r.content->body);
+}
+
+std::string stream_error_event(openai::operation op, std::string_view request_id, const request_result& r) {
+  json::object event;
+  if (op == openai::operation::responses)
+    event["type"] = "error";
+  event["error"] = json::object{{"message", r.message},
+                                {"type", "switchyard_error"},
+                                {"code", to_string(r.code)},
+                                {"param", nullptr},
+                                {"request_id", request_id}};
+  return "event: error\ndata: " + to_json_text(event) + "\n\n";
 }
 
 std::pair<header_list, std::string> format_refusal(const http::refusal& refused, std::string_view request_id) {

@@ -2,11 +2,12 @@
 
 #include "answers.hpp"
 #include "request_headers.hpp"
+#include "stream_answer.hpp"
 #include "tenants.hpp"
 
 #include "switchyard/engine/fallback_plan.hpp"
+#include "switchyard/json/json_text.hpp"
 
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <ctime>
@@ -23,7 +24,7 @@ using exchange_ptr = std::shared_ptr<http::exchange>;
 void reply_json(const exchange_ptr& x, int status, const json::object& o) {
   header_list headers;
   headers.add("Content-Type", "application/json");
-  x->reply(status, headers, json::serialize(o) + "\n");
+  x->reply(status, headers, to_json_text(o) + "\n");
 }
 
 class data_plane : public std::enable_shared_from_this<data_plane> {
@@ -48,7 +49,7 @@ public:
       return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1))
                  : wrong_method(x, "GET");
     reply_error(*x, id_of(x), errc::not_found,
-                "there is nothing at " + r.path +
+                "there is nothing at " + shown(r.path) +
                     "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
   }
 
@@ -59,7 +60,10 @@ private:
   }
 
   void wrong_method(const exchange_ptr& x, std::string_view allowed) const {
-    reply_error(*x, id_of(x), errc::method_not_allowed, x->request().path + " takes " + std::string{allowed});
+    reply_error(*x, id_of(x), errc::method_not_allowed,
+                shown(x->request().path) + " does not take " + shown(x->request().method) + ": send " +
+                    std::string{allowed},
+                {}, nullptr, allowed);
   }
 
   void ready(const exchange_ptr& x) const {
@@ -95,7 +99,7 @@ private:
     }
     if (!wanted.empty())
       return reply_error(*x, id, errc::unknown_route,
-                         "there is no active route " + wanted + "; GET /v1/models lists them");
+                         "there is no active route " + shown(wanted) + "; GET /v1/models lists them");
     reply_json(x, 200, {{"object", "list"}, {"data", std::move(all)}});
   }
 
@@ -104,7 +108,9 @@ private:
     submission s;
     s.request_id = id_of(x);
     if (draining_->load(std::memory_order_acquire))
-      return reply_error(*x, s.request_id, errc::shutting_down, "the gateway is shutting down");
+      return reply_error(
+          *x, s.request_id, errc::shutting_down,
+          "the gateway is shutting down and takes no new requests; send it to another instance, or later");
     auto tenant = tenant_of(x, s.request_id);
     if (!tenant)
       return;
@@ -115,8 +121,6 @@ private:
     auto view = openai::inspect_request(r.body);
     if (!view)
       return reply_error(*x, s.request_id, errc::invalid_request, view.error());
-    if (view->stream)
-      return reply_error(*x, s.request_id, errc::not_implemented, "streaming is not available in this version");
     s.route = view->model;
     s.operation = r.path;
     s.path = openai::provider_path(op);
@@ -127,17 +131,25 @@ private:
     s.idempotency_ttl = options->idempotency_ttl;
     s.timeout = options->timeout;
     s.fallback = options->fallback;
-    submit(x, std::move(s));
+    submit(x, std::move(s), op);
   }
 
-  void submit(const exchange_ptr& x, submission s) {
+  void submit(const exchange_ptr& x, submission s, openai::operation op) {
     const auto route = s.route;
     const auto id = s.request_id;
-    auto handle = engine_->submit(
-        std::move(s), [x, id](std::shared_ptr<const request_result> result) { reply_result(*x, id, *result); });
+    std::shared_ptr<request_handle> handle;
+    if (s.view.stream) {
+      const auto stream = std::make_shared<stream_answer>(x, id, op);
+      s.receiver = stream;
+      handle = engine_->submit(std::move(s),
+                               [stream](std::shared_ptr<const request_result> result) { stream->finish(*result); });
+    } else {
+      handle = engine_->submit(
+          std::move(s), [x, id](std::shared_ptr<const request_result> result) { reply_result(*x, id, *result); });
+    }
     if (!handle)
       return reply_error(*x, id, errc::unknown_route,
-                         "there is no active route " + route + "; GET /v1/models lists them");
+                         "there is no active route " + shown(route) + "; GET /v1/models lists them");
     x->on_gone([handle] { handle->cancel(); });
   }
 

@@ -145,9 +145,9 @@ private:
 
   // New requests are refused, on new connections too; running ones have their grace. A second signal ends it.
   void drain() {
+    data_->drain(); // first, so that every refusal carries Connection: close
     draining_->store(true, std::memory_order_release);
     engine_->refuse_new();
-    data_->drain();
     spdlog::info("draining: {} requests are running", engine_->in_flight());
     deadline_ = std::chrono::steady_clock::now() + engine_->settings().gateway.shutdown_grace;
     signals_.async_wait([this](boost::system::error_code failed, int) {
@@ -158,8 +158,10 @@ private:
   }
 
   void wait_until_idle() {
-    if (engine_->in_flight() == 0)
+    if (engine_->in_flight() == 0) {
       data_->stop_accepting();
+      data_->drain(); // who connected meanwhile and says nothing
+    }
     const bool idle = engine_->in_flight() == 0 && data_->connections() == 0;
     if (idle || std::chrono::steady_clock::now() >= deadline_) {
       signals_.cancel();

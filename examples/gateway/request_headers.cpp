@@ -1,5 +1,7 @@
 #include "request_headers.hpp"
 
+#include "answers.hpp"
+
 #include "switchyard/engine/duration_text.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
 
@@ -34,19 +36,24 @@ bool is_own(std::string_view name) {
 }
 
 // Whether `name` is one of the comma-separated names of a Connection header: hop-by-hop by the client's own word.
-bool named_in(std::string_view connection, std::string_view name) {
+bool is_listed(std::string_view connection, std::string_view name) {
   while (!connection.empty()) {
-    const auto comma = connection.find(',');
+    const auto comma = std::min(connection.find(','), connection.size());
     auto token = connection.substr(0, comma);
-    const auto first = token.find_first_not_of(" \t");
-    token = first == std::string_view::npos ? std::string_view{}
-                                            : token.substr(first, token.find_last_not_of(" \t") - first + 1);
+    token.remove_prefix(std::min(token.find_first_not_of(" \t"), token.size()));
+    token = token.substr(0, token.find_last_not_of(" \t") + 1);
     if (same_field_name(token, name))
       return true;
-    if (comma == std::string_view::npos)
-      break;
-    connection.remove_prefix(comma + 1);
+    connection.remove_prefix(std::min(comma + 1, connection.size()));
   }
+  return false;
+}
+
+// A list may be spread over several fields (RFC 9110 5.3).
+bool named_in_connection(const header_list& headers, std::string_view name) {
+  for (const auto& f : headers)
+    if (same_field_name(f.name, "Connection") && is_listed(f.value, name))
+      return true;
   return false;
 }
 
@@ -64,7 +71,7 @@ boost::system::result<std::optional<duration>, std::string> read_duration(const 
     return std::optional<duration>{};
   const auto parsed = parse_duration(*text);
   if (!parsed || *parsed <= duration::zero())
-    return std::string{name} + ": " + std::string{*text} +
+    return std::string{name} + ": " + shown(*text) +
            " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m";
   return parsed;
 }
@@ -94,7 +101,7 @@ boost::system::result<request_options, std::string> read_options(const header_li
   o.timeout = *timeout;
   if (const auto fallback = headers.find("X-Switchyard-Fallback")) {
     if (!same_field_name(*fallback, "off") && !same_field_name(*fallback, "on"))
-      return refused("X-Switchyard-Fallback: " + std::string{*fallback} + " is not accepted: give on or off");
+      return refused("X-Switchyard-Fallback: " + shown(*fallback) + " is not accepted: give on or off");
     o.fallback = same_field_name(*fallback, "on");
   }
   return o;
@@ -112,11 +119,12 @@ std::optional<std::string_view> usable_request_id(const header_list& headers) no
 }
 
 header_list forwarded_headers(const header_list& headers, std::string_view request_id) {
-  const auto connection = headers.find("Connection").value_or(std::string_view{});
+  const bool lists_names = headers.contains("Connection");
   header_list forwarded;
   forwarded.reserve(headers.text().size() + request_id.size() + 24);
   for (const auto& f : headers) {
-    const bool kept_back = is_own(f.name) || same_field_name(f.name, "X-Request-Id") || named_in(connection, f.name) ||
+    const bool kept_back = is_own(f.name) || same_field_name(f.name, "X-Request-Id") ||
+                           (lists_names && named_in_connection(headers, f.name)) ||
                            std::any_of(not_forwarded.begin(), not_forwarded.end(),
                                        [&](std::string_view n) { return same_field_name(n, f.name); });
     if (!kept_back)

@@ -3,19 +3,21 @@
 #include "event_stream.hpp"
 #include "format.hpp"
 #include "queries.hpp"
+#include "same_origin.hpp"
 
 #include "switchyard/engine/error_code.hpp"
 #include "switchyard/json/config_to_json.hpp"
+#include "switchyard/json/json_text.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
 #include <boost/asio/post.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,15 +32,20 @@ void reply_json(const exchange_ptr& x, int status, const json::object& o) {
   header_list headers;
   headers.add("Content-Type", "application/json");
   headers.add("Cache-Control", "no-store");
-  x->reply(status, headers, json::serialize(o) + "\n");
+  x->reply(status, headers, to_json_text(o) + "\n");
 }
 
 json::object error_object(std::string_view code, std::string_view message) {
   return {{"error", {{"message", message}, {"type", "switchyard_error"}, {"code", code}, {"param", nullptr}}}};
 }
 
-void refuse(const exchange_ptr& x, errc code, std::string_view message) {
-  reply_json(x, http_status(code), error_object(to_string(code), message));
+// `extra` is a header that belongs to the status.
+void refuse(const exchange_ptr& x, errc code, std::string_view message, header_list::field extra = {}) {
+  header_list headers;
+  headers.add("Content-Type", "application/json");
+  if (!extra.name.empty())
+    headers.add(extra.name, extra.value);
+  x->reply(http_status(code), headers, to_json_text(error_object(to_string(code), message)) + "\n");
 }
 
 // Digests have equal lengths, so the comparison takes the same time whatever was given.
@@ -65,7 +72,10 @@ public:
     if (r.path == "/healthz")
       return reply_json(x, 200, {{"status", "ok"}});
     if (!authorized(r))
-      return refuse(x, errc::unauthorized, "the admin token is missing or wrong: send Authorization: Bearer TOKEN");
+      return refuse(x, errc::unauthorized, "the admin token is missing or wrong: send Authorization: Bearer TOKEN",
+                    {"WWW-Authenticate", "Bearer"});
+    if (const auto why = refusal_of_page(r))
+      return reply_json(x, 403, error_object("forbidden", *why));
     const bool get = r.method == "GET" || r.method == "HEAD";
     const bool post = r.method == "POST";
     constexpr std::string_view one_circuit = "/admin/circuits/";
@@ -103,18 +113,22 @@ private:
     const auto& token = engine_->settings().admin.token;
     if (token.empty())
       return true;
-    constexpr std::string_view scheme = "Bearer ";
+    constexpr std::string_view scheme = "Bearer "; // its name has no case (RFC 9110 11.1)
     const auto given = r.headers.find("Authorization").value_or("");
-    return given.starts_with(scheme) && is_token(given.substr(scheme.size()), token.reveal());
+    return same_field_name(given.substr(0, scheme.size()), scheme) &&
+           is_token(given.substr(scheme.size()), token.reveal());
+  }
+
+  // With a token there is no need: a page does not have it.
+  std::optional<std::string> refusal_of_page(const http::request& r) const {
+    const auto& admin = engine_->settings().admin;
+    return admin.token.empty() ? cross_site_refusal(r, admin.listen) : std::nullopt;
   }
 
   static void wrong_method(const exchange_ptr& x, std::string_view allowed) {
-    header_list headers;
-    headers.add("Content-Type", "application/json");
-    headers.add("Allow", allowed);
-    const auto text = "this path takes " + std::string{allowed};
-    x->reply(http_status(errc::method_not_allowed), headers,
-             json::serialize(error_object(to_string(errc::method_not_allowed), text)) + "\n");
+    refuse(x, errc::method_not_allowed,
+           x->request().path + " does not take " + x->request().method + ": send " + std::string{allowed},
+           {"Allow", allowed});
   }
 
   void index(const exchange_ptr& x) const {
@@ -240,7 +254,9 @@ private:
 
   void events(const exchange_ptr& x) const {
     if (!events_->add(x))
-      refuse(x, errc::overloaded, "there are as many subscribers of events as are allowed");
+      refuse(x, errc::overloaded,
+             "there are " + std::to_string(event_streams::most_subscribers) +
+                 " subscribers of events, as many as are allowed; end one of them");
   }
 
   std::shared_ptr<core> engine_;
@@ -257,7 +273,7 @@ http::handler make_handler(std::shared_ptr<core> engine) {
 std::pair<header_list, std::string> format_refusal(const http::refusal& refused) {
   header_list headers;
   headers.add("Content-Type", "application/json");
-  return {std::move(headers), json::serialize(error_object(refused.code, refused.message)) + "\n"};
+  return {std::move(headers), to_json_text(error_object(refused.code, refused.message)) + "\n"};
 }
 
 } // namespace switchyard::admin

@@ -2,10 +2,11 @@
 
 #include "format.hpp"
 
+#include "switchyard/json/json_text.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -108,8 +109,8 @@ void event_streams::on_event(const event& e) noexcept {
   const auto [name, data] = to_json(e);
   if (name.empty())
     return;
-  const auto text = std::make_shared<const std::string>("event: " + std::string{name} +
-                                                        "\ndata: " + boost::json::serialize(data) + "\n\n");
+  const auto text =
+      std::make_shared<const std::string>("event: " + std::string{name} + "\ndata: " + to_json_text(data) + "\n\n");
   std::lock_guard lock{mutex_};
   for (const auto& s : streams_)
     s->push(text);

@@ -1,12 +1,11 @@
 #include "format.hpp"
 
+#include "time_text.hpp"
+
 #include <boost/json/value_from.hpp>
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <variant>
 
 namespace switchyard::admin {
@@ -14,9 +13,6 @@ namespace switchyard::admin {
 namespace json = boost::json;
 
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 json::value or_null(const std::optional<double>& x) {
   return x ? json::value(*x) : json::value(nullptr);
@@ -166,53 +162,6 @@ named show(const E&) {
 }
 
 } // namespace
-
-std::string to_rfc3339(wall_time t) {
-  const auto ms = std::chrono::floor<milliseconds>(t);
-  const auto whole = std::chrono::floor<seconds>(ms);
-  const std::time_t unix_seconds = whole.time_since_epoch().count();
-  std::tm parts{};
-  gmtime_r(&unix_seconds, &parts);
-  std::array<char, 40> text{};
-  const auto length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::array<char, 8> fraction{};
-  std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>((ms - whole).count() % 1000));
-  return std::string{text.data(), length} + fraction.data();
-}
-
-std::optional<wall_time> parse_time(std::string_view text) {
-  std::int64_t number = 0;
-  const auto* const end = text.data() + text.size();
-  if (const auto [stop, failed] = std::from_chars(text.data(), end, number); failed == std::errc{} && stop == end) {
-    constexpr std::int64_t farthest = 9'000'000'000'000; // ms: the year 2255, what nanoseconds can hold
-    if (number < 0 || number > farthest)
-      return std::nullopt;
-    return wall_time{milliseconds{number}};
-  }
-  std::tm parts{};
-  const std::string copy{text};
-  const char* rest = strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (!rest || parts.tm_year < 70 || parts.tm_year > 350)
-    return std::nullopt;
-  wall_time t{seconds{timegm(&parts)}};
-  if (*rest == '.') {
-    std::int64_t scale = 1'000'000'000;
-    for (++rest; *rest >= '0' && *rest <= '9'; ++rest)
-      if (scale > 1)
-        t += duration{(*rest - '0') * (scale /= 10)};
-  }
-  if ((*rest == 'Z' || *rest == 'z') && rest[1] == '\0')
-    return t;
-  int hours = 0, minutes = 0, read = 0;
-  const char sign = *rest;
-  if ((sign != '+' && sign != '-') || std::sscanf(rest + 1, "%2d:%2d%n", &hours, &minutes, &read) != 2 ||
-      rest[1 + read] != '\0')
-    return std::nullopt;
-  if (hours > 23 || minutes > 59)
-    return std::nullopt;
-  const duration offset = std::chrono::hours{hours} + std::chrono::minutes{minutes};
-  return sign == '+' ? t - offset : t + offset;
-}
 
 json::object to_json(const circuit_description& d, const core& engine) {
   const auto& f = d.figures;

@@ -1,8 +1,9 @@
 #include "queries.hpp"
 
-#include "format.hpp"
+#include "time_text.hpp"
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/url/params_encoded_view.hpp>
 #include <boost/url/parse_query.hpp>
 
@@ -27,7 +28,7 @@ boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::s
   telemetry_query q;
   const auto params = boost::urls::parse_query(query);
   if (!params)
-    return std::string{"the query is malformed"};
+    return std::string{"the query is malformed: percent-encode (%XX) what is neither a letter nor a digit"};
   for (const auto& p : *params) {
     const auto key = p.key.decode();
     const auto value = p.value.decode();
@@ -57,7 +58,9 @@ boost::system::result<change_circuit, std::string> parse_circuit_change(std::str
   static const std::string accepted = R"(give {"mode":"auto"|"forced_open"|"disabled"} or {"reset":true})";
   boost::system::error_code failed;
   const auto value = json::parse(body, failed);
-  if (failed || !value.is_object())
+  if (failed)
+    return refused("the body is not JSON (" + failed.message() + "): " + accepted);
+  if (!value.is_object())
     return refused("the body is not a JSON object: " + accepted);
   change_circuit change;
   for (const auto& [key, v] : value.get_object()) {
@@ -69,8 +72,10 @@ boost::system::result<change_circuit, std::string> parse_circuit_change(std::str
       change.mode = circuit_mode::disabled;
     else if (key == "reset" && v.is_bool())
       change.reset = v.get_bool();
+    else if (key == "mode" || key == "reset")
+      return refused(std::string{key} + ": " + json::serialize(v) + " is not accepted: " + accepted);
     else
-      return refused(std::string{key} + " is not accepted so: " + accepted);
+      return refused("unknown key " + std::string{key} + ": " + accepted);
   }
   if (!change.mode && !change.reset)
     return refused("nothing to change: " + accepted);

@@ -4,6 +4,7 @@
 
 #include "server_exchange.hpp"
 #include "server_worker.hpp"
+#include "switchyard/engine/duration_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -40,6 +41,11 @@ void connection::start() {
 
 bool connection::is_idle() const noexcept {
   return phase_ == phase::reading && !parser_.started() && input_.unread().empty();
+}
+
+bool connection::has_input() const {
+  boost::system::error_code error;
+  return phase_ != phase::closed && socket_->available(error) > 0 && !error;
 }
 
 void connection::close(cause why) {
@@ -243,12 +249,17 @@ void connection::on_timer(const boost::system::error_code& error) {
   on_limit();
 }
 
+void connection::refuse_late(std::string_view part, duration allowed) {
+  const auto text = "the " + std::string{part} + " of the request was not whole within " + format_duration(allowed);
+  refuse({408, "request_timeout", text});
+}
+
 void connection::on_limit() {
   switch (std::exchange(limit_, limit::none)) {
   case limit::head:
-    return refuse({408, "request_timeout", "the head of the request took too long"});
+    return refuse_late("head", worker_->options().header_timeout);
   case limit::body:
-    return refuse({408, "request_timeout", "the body of the request took too long"});
+    return refuse_late("body", worker_->options().body_timeout);
   case limit::write:
     return close(cause::client_left);
   case limit::none:

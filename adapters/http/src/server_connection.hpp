@@ -50,6 +50,8 @@ public:
   bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); } ///< thread-safe
   /// No byte of a request has come and none is being answered.
   bool is_idle() const noexcept;
+  /// Bytes have come that were not read yet.
+  bool has_input() const;
 
   // What an exchange does; nothing when `id` is not the request being answered.
   void reply(request_id id, int status, const header_list& headers, std::string body);
@@ -94,6 +96,7 @@ private:
   void arm();
   void on_timer(const boost::system::error_code& error);
   void on_limit();
+  void refuse_late(std::string_view part, duration allowed);
 
   std::shared_ptr<server_worker> worker_;
   io_executor executor_;

@@ -81,7 +81,7 @@ void connection::fail(request_id id) noexcept {
   try {
     if (begun_)
       return abort(id);
-    auto [headers, body] = worker_->format({500, "internal", "the request was not answered"});
+    auto [headers, body] = worker_->format({500, "internal", "an internal error: nothing answered the request"});
     reply(id, 500, headers, std::move(body));
   } catch (...) {
     close(cause::ended);

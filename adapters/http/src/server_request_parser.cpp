@@ -1,5 +1,7 @@
 #include "server_request_parser.hpp"
 
+#include "switchyard/engine/duration_text.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -11,6 +13,9 @@ namespace {
 
 // What a body's buffer starts with at most: a client that only announces a large body makes nobody allocate it.
 constexpr std::uint64_t initial_body = 256 * 1024;
+
+constexpr auto bad_request_line =
+    "the request does not begin with METHOD /path HTTP/1.1; this port speaks plain HTTP, not TLS";
 
 bool is_token(std::string_view text) noexcept {
   constexpr std::string_view others = "!#$%&'*+-.^_`|~";
@@ -57,7 +62,7 @@ std::size_t request_parser::feed_head(std::string_view input) {
     input.remove_prefix(skipped);
     // Anything else than a method, say a TLS greeting, is answered at once rather than after the time limit.
     if (!input.empty() && input != "\r" && !is_token(input.substr(0, 1))) {
-      malformed("the request line is malformed");
+      malformed(bad_request_line);
       return skipped;
     }
   }
@@ -79,7 +84,8 @@ std::size_t request_parser::feed_head(std::string_view input) {
     }
   }
   if (input.size() >= limits_.max_head)
-    refuse(431, "headers_too_large", "the head of the request is over the limit");
+    refuse(431, "headers_too_large",
+           "the head of the request is larger than the limit of " + format_bytes(limits_.max_head));
   // A lone CR may still become an empty line before the request.
   scanned_ = input == "\r" ? 0 : input.size();
   return skipped;
@@ -104,11 +110,11 @@ bool request_parser::parse_request_line(std::string_view line) {
   const auto first = line.find(' ');
   const auto second = first == std::string_view::npos ? first : line.find(' ', first + 1);
   if (second == std::string_view::npos)
-    return malformed("the request line is malformed");
+    return malformed(bad_request_line);
   const auto method = line.substr(0, first);
   const auto version = line.substr(second + 1);
   if (!is_token(method))
-    return malformed("the method is not a token");
+    return malformed("the method has a character that is not allowed");
   // A higher minor version is read as 1.1 (RFC 9110 2.5).
   if (version.size() != 8 || !version.starts_with("HTTP/1.") || version[7] < '0' || version[7] > '9')
     return malformed("the protocol version is not HTTP/1.0 or HTTP/1.1");
@@ -130,7 +136,7 @@ bool request_parser::parse_target(std::string_view target) {
     // Absolute form (RFC 9112 3.2.2): what counts here is behind the authority.
     const bool plain = starts_with_scheme(target, "http://");
     if (!plain && !starts_with_scheme(target, "https://"))
-      return malformed("the request target is neither a path nor an absolute URL");
+      return malformed("the request target is neither a path that begins with / nor a URL with http:// or https://");
     target.remove_prefix(plain ? 7 : 8);
     const auto authority = std::min(target.find_first_of("/?"), target.size());
     if (authority == 0)
@@ -165,7 +171,7 @@ bool request_parser::note_field(std::string_view name, std::string_view value) {
   case 4:
     if (same_field_name(name, "host")) {
       if (has_host_)
-        return malformed("more than one Host");
+        return malformed("Host is given more than once");
       has_host_ = true;
     }
     return true;
@@ -182,7 +188,7 @@ bool request_parser::note_field(std::string_view name, std::string_view value) {
   case 17:
     if (same_field_name(name, "transfer-encoding")) {
       if (chunked_ || !same_field_name(value, "chunked"))
-        return malformed("the only transfer coding understood is chunked, once");
+        return malformed("Transfer-Encoding is something else than chunked, once");
       chunked_ = true;
     }
     return true;
@@ -195,11 +201,11 @@ bool request_parser::note_content_length(std::string_view value) {
   std::uint64_t length = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
   if (value.empty() || end != value.data() + value.size() || error == std::errc::invalid_argument)
-    return malformed("Content-Length is not a number");
+    return malformed("Content-Length is not a number of bytes");
   if (error == std::errc::result_out_of_range)
     return too_large();
   if (has_content_length_ && length != content_length_)
-    return malformed("several different Content-Lengths");
+    return malformed("Content-Length is given more than once, with different values");
   has_content_length_ = true;
   content_length_ = length;
   return true;
@@ -217,12 +223,12 @@ void request_parser::note_connection(std::string_view value) {
 
 bool request_parser::finish_head() {
   if (!http_1_0_ && !has_host_)
-    return malformed("Host is missing");
+    return malformed("Host is missing; HTTP/1.1 requires it");
   // Two framings are how requests are smuggled past a proxy (RFC 9112 6.3).
   if (chunked_ && has_content_length_)
-    return malformed("both Content-Length and Transfer-Encoding");
+    return malformed("Content-Length and Transfer-Encoding are both given; send only one of them");
   if (chunked_ && http_1_0_)
-    return malformed("HTTP/1.0 has no Transfer-Encoding");
+    return malformed("Transfer-Encoding is given with HTTP/1.0, which has none; send Content-Length");
   if (content_length_ > limits_.max_body)
     return too_large();
   keep_alive_ = !asks_close_ && (!http_1_0_ || asks_keep_alive_);
@@ -249,10 +255,17 @@ std::size_t request_parser::feed_sized(std::string_view input) {
   return taken;
 }
 
-bool request_parser::refuse(int status, std::string_view code, std::string_view message) {
+bool request_parser::refuse(int status, std::string_view code, std::string message) {
   state_ = state::refused;
-  why_ = {status, code, message};
+  status_ = status;
+  code_ = code;
+  message_ = std::move(message);
   return false;
+}
+
+bool request_parser::too_large() {
+  return refuse(413, "payload_too_large",
+                "the body of the request is larger than the limit of " + format_bytes(limits_.max_body));
 }
 
 } // namespace switchyard::http

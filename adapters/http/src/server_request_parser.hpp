@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace switchyard::http {
 
@@ -40,8 +42,8 @@ public:
   void reset();
 
   state current() const noexcept { return state_; }
-  bool started() const noexcept { return started_; } ///< a byte of this request has come
-  const refusal& why() const noexcept { return why_; }
+  bool started() const noexcept { return started_; }                  ///< a byte of this request has come
+  refusal why() const noexcept { return {status_, code_, message_}; } ///< valid as long as the parser is not touched
 
   http::request& request() noexcept { return request_; } ///< when complete
   bool keep_alive() const noexcept { return keep_alive_; }
@@ -71,13 +73,15 @@ private:
   bool parse_chunk_size(std::string_view line);
   bool parse_trailer(std::string_view line);
 
-  bool refuse(int status, std::string_view code, std::string_view message);
-  bool malformed(std::string_view message) { return refuse(400, "invalid_request", message); }
-  bool too_large() { return refuse(413, "payload_too_large", "the request body is over the limit"); }
+  bool refuse(int status, std::string_view code, std::string message);
+  bool malformed(std::string message) { return refuse(400, "invalid_request", std::move(message)); }
+  bool too_large();
 
   limits limits_;
   state state_ = state::head;
-  refusal why_{};
+  int status_ = 0; ///< of the refusal, like the next two
+  std::string_view code_;
+  std::string message_;
   http::request request_;
 
   std::size_t line_begin_ = 0;  ///< of the line of the head that is not whole yet

@@ -78,7 +78,8 @@ void server_worker::drain() {
   draining_ = true;
   for (auto next = connections_.begin(); next != connections_.end();) {
     const auto current = *next++;
-    if (current->is_idle())
+    // A request that is on its way to be read is still answered.
+    if (current->is_idle() && !current->has_input())
       current->close(connection::cause::ended);
   }
 }
@@ -154,7 +155,9 @@ void server_worker::admit(server_socket socket) {
 
 // What fits into the socket's buffer; this client gets nothing that could cost memory or time.
 void server_worker::turn_away(server_socket socket) {
-  const auto [headers, body] = format({503, "overloaded", "the server has no room for another connection"});
+  const auto text = std::to_string(shared_->options.max_connections) +
+                    " connections are open, as many as are allowed; try again later";
+  const auto [headers, body] = format({503, "overloaded", text});
   std::string answer;
   append_head(answer, {.status = 503, .length = body.size(), .keep_alive = false}, headers, date());
   answer.append(body);

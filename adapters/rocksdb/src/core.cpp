@@ -1,5 +1,7 @@
 #include "core.hpp"
 
+#include "forwarding_logger.hpp"
+#include "log_losses.hpp"
 #include "status.hpp"
 
 #include <chrono>
@@ -31,10 +33,13 @@ core::core(std::filesystem::path directory, options o, const open_hooks& hooks)
 store_result<std::shared_ptr<core>> core::open(const std::filesystem::path& directory, const options& o,
                                                const open_hooks& hooks) {
   std::shared_ptr<core> self(new core(directory, o, hooks));
+  const auto losses = find_log_losses(directory); // before the opening, which may remove logs
   auto database = open_database::open(directory, o, hooks, open_database::creation::allowed);
   if (!database)
     return database.error();
   self->database_ = std::move(*database);
+  for (const auto& loss : losses)
+    forwarding_logger(o.log).forward(log_level::warning, loss);
   return self;
 }
 

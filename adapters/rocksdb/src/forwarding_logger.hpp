@@ -32,8 +32,10 @@ public:
               {text.data(), std::min<std::size_t>(static_cast<std::size_t>(length), text.size() - 1)});
   }
 
-private:
-  void forward(log_level level, std::string_view text) noexcept {
+  /// Hands a message to the program's log.
+  void forward(log_level level, std::string_view text) const noexcept {
+    if (!log_)
+      return;
     try {
       log_(level, std::string(text.substr(0, text.find_last_not_of("\r\n ") + 1)));
     } catch (...) {
@@ -41,6 +43,7 @@ private:
     }
   }
 
+private:
   std::function<void(log_level, const std::string&)> log_;
 };
 

@@ -133,6 +133,31 @@ TEST_CASE("draining closes idle connections and lets those in flight finish with
   CHECK(s.connections_become(0));
 }
 
+TEST_CASE("a connection made while draining may ask until the next drain, which closes the silent ones") {
+  running_server s(echo);
+  s.server->drain();
+  auto asks = s.client();
+  auto silent = s.client();
+  REQUIRE(s.connections_become(2));
+  REQUIRE(asks.send(simple_get));
+  CHECK(asks.receive().has("Connection: close"));
+  REQUIRE(s.connections_become(1));
+  s.server->drain();
+  CHECK(s.server->connections() == 0);
+  CHECK(silent.receive_all().empty());
+}
+
+TEST_CASE("draining answers a request that has arrived and was not read yet") {
+  for (int i = 0; i < 50; ++i) {
+    running_server s(echo);
+    auto c = s.client();
+    REQUIRE(s.connections_become(1));
+    REQUIRE(c.send(simple_get));
+    s.server->drain();
+    CHECK(c.receive().status == 200);
+  }
+}
+
 TEST_CASE("stopping to accept serves those whose connection the system had already made") {
   running_server s(echo);
   s.let_threads_turn(); // the server has begun

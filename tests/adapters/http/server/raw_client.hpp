@@ -36,11 +36,12 @@ public:
   bool receive_until(std::string_view text);
   /// All that comes until the end or a reset.
   std::string receive_all();
+  /// The next bytes; fewer when the end comes first.
+  std::string take(std::size_t bytes);
   bool is_reset() const noexcept { return reset_; } ///< what ended it
 
 private:
   bool fill();
-  std::string take(std::size_t bytes);
   std::string receive_chunks();
 
   int socket_ = -1;

@@ -93,7 +93,8 @@ public:
   virtual std::string address() const = 0; ///< HOST:PORT as bound
   /// Stops accepting connections. Connections that are there go on.
   virtual void stop_accepting() = 0;
-  /// Answers from now on carry `Connection: close`, idle connections are closed.
+  /// Answers from now on carry `Connection: close`; connections of which no byte of a request has come are closed.
+  /// Those that are accepted later may still send one: call it again when they have had their time.
   virtual void drain() = 0;
   /// Closes every connection at once.
   virtual void close_all() = 0;

@@ -1,0 +1,103 @@
+// How the program ends by itself: its exit statuses and what it says.
+
+#include "gateway_process.hpp"
+
+#include "support/catch.hpp"
+
+#include <signal.h>
+
+using namespace switchyard::gateway::test;
+
+namespace {
+
+const std::string good = R"({
+  "providers": { "alpha": { "base_url": "http://127.0.0.1:9/v1" } },
+  "routes": { "chat": { "provider": "alpha", "model": "m" } },
+  "gateway": { "listen": "127.0.0.1:0" }, "admin": { "listen": "127.0.0.1:0" } })";
+
+/// Runs it to its end; the exit status and what it said.
+std::pair<int, std::string> run(const temp_dir& folder, std::vector<std::string> arguments) {
+  gateway_process p{folder, std::move(arguments)};
+  const int status = p.wait_end();
+  return {status, folder.read("out.log") + folder.read("err.log")};
+}
+
+bool has(const std::string& text, std::string_view part) {
+  UNSCOPED_INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a wrong command line ends with 2 and names the option") {
+  temp_dir folder;
+  for (const auto& [arguments, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{}, "--config"},
+           {{"--config", folder.write("a.json", good), "--bogus"}, "--bogus"},
+           {{"--config", folder.write("a.json", good), "--listen", "nonsense"}, "/gateway/listen"},
+           {{"--config", folder.write("a.json", good), "--admin", "0.0.0.0:1"}, "/admin"}}) {
+    const auto [status, said] = run(folder, arguments);
+    CHECK(status == 2);
+    CHECK(has(said, part));
+  }
+}
+
+TEST_CASE("a missing or wrong configuration ends with 2 and says where it is wrong") {
+  temp_dir folder;
+  const auto missing = (folder.path() / "none.json").string();
+  auto [status, said] = run(folder, {"--config", missing});
+  CHECK(status == 2);
+  CHECK(has(said, missing));
+  std::tie(status, said) =
+      run(folder, {"--config", folder.write("bad.json", R"({"providers":{},"roots":{}})"), "--check"});
+  CHECK(status == 2);
+  CHECK(has(said, "/roots"));
+}
+
+TEST_CASE("--check ends with 0 on a valid configuration and starts nothing") {
+  temp_dir folder;
+  const auto data = (folder.path() / "data").string();
+  const auto [status, said] = run(folder, {"--config", folder.write("a.json", good), "--check", "--data-dir", data});
+  CHECK(status == 0);
+  CHECK(has(said, "valid"));
+  CHECK_FALSE(std::filesystem::exists(data));
+}
+
+TEST_CASE("a port or a data directory that is taken ends with 1 and is named") {
+  temp_dir first_folder, folder;
+  const auto data = (first_folder.path() / "data").string();
+  gateway_process first{first_folder, {"--config", first_folder.write("a.json", good), "--data-dir", data}};
+  first.wait_ready();
+  const auto config = folder.write("a.json", good);
+  auto [status, said] = run(folder, {"--config", config, "--data-dir", data});
+  CHECK(status == 1);
+  CHECK(has(said, data));
+  const auto taken = "127.0.0.1:" + std::to_string(first.port());
+  std::tie(status, said) =
+      run(folder, {"--config", config, "--data-dir", (folder.path() / "data").string(), "--listen", taken});
+  CHECK(status == 1);
+  CHECK(has(said, "cannot listen on " + taken));
+  CHECK_FALSE(has(said, "ready gateway="));
+  first.signal(SIGTERM);
+  CHECK(first.wait_end() == 0);
+}
+
+TEST_CASE("a missing write-ahead log is told in the log") {
+  temp_dir folder;
+  const std::vector<std::string> arguments{"--config", folder.write("a.json", good), "--data-dir",
+                                           (folder.path() / "data").string()};
+  const auto start = [&] {
+    gateway_process p{folder, arguments};
+    p.wait_ready();
+    p.signal(SIGTERM);
+    CHECK(p.wait_end() == 0);
+    return folder.read("err.log");
+  };
+  CHECK_FALSE(has(start(), "write-ahead log"));
+  for (const auto& file : std::filesystem::directory_iterator(folder.path() / "data" / "store"))
+    if (file.path().extension() == ".log")
+      std::filesystem::remove(file.path());
+  const auto said = start();
+  CHECK(has(said, "warning"));
+  CHECK(has(said, "the write-ahead log in " + (folder.path() / "data" / "store").string() + " is missing"));
+}

@@ -1,0 +1,111 @@
+#include "gateway_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace switchyard::gateway::test {
+
+namespace {
+
+constexpr std::chrono::minutes patience{1};
+
+} // namespace
+
+temp_dir::temp_dir() {
+  auto pattern = (std::filesystem::temp_directory_path() / "switchyard-gateway-XXXXXX").string();
+  if (!::mkdtemp(pattern.data()))
+    throw std::runtime_error("no temporary directory");
+  path_ = pattern;
+}
+
+temp_dir::~temp_dir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string temp_dir::write(const std::string& name, const std::string& text) const {
+  std::ofstream{path_ / name} << text;
+  return (path_ / name).string();
+}
+
+std::string temp_dir::read(const std::string& name) const {
+  std::ifstream in(path_ / name);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+gateway_process::gateway_process(const temp_dir& folder, std::vector<std::string> arguments) : folder_(folder) {
+  arguments.insert(arguments.begin(), SWITCHYARD_GATEWAY);
+  std::vector<char*> raw;
+  for (auto& a : arguments)
+    raw.push_back(a.data());
+  raw.push_back(nullptr);
+  const auto out = (folder.path() / "out.log").string(), err = (folder.path() / "err.log").string();
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), flags, 0600);
+  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err.c_str(), flags, 0600);
+  const int failed = ::posix_spawn(&pid_, raw[0], &files, nullptr, raw.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  if (failed)
+    throw std::system_error(failed, std::generic_category(), SWITCHYARD_GATEWAY);
+}
+
+gateway_process::~gateway_process() {
+  if (pid_ < 0)
+    return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void gateway_process::wait_ready() {
+  for (const auto end = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < end;) {
+    const auto said = folder_.read("out.log");
+    const std::string begin = "ready gateway=http://127.0.0.1:";
+    if (said.starts_with(begin) && said.find('\n') != std::string::npos) {
+      port_ = static_cast<std::uint16_t>(std::stoi(said.substr(begin.size())));
+      return;
+    }
+    siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid_)
+      throw std::runtime_error("the gateway ended: " + folder_.read("err.log"));
+    std::this_thread::yield();
+  }
+  throw std::runtime_error("the gateway was not ready in time: " + folder_.read("err.log"));
+}
+
+void gateway_process::signal(int number) const {
+  ::kill(pid_, number);
+}
+
+int gateway_process::wait_end() {
+  // A descriptor that becomes readable when the process ends.
+  const auto ended = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  if (ended < 0)
+    throw std::system_error(errno, std::generic_category(), "pidfd_open");
+  pollfd readable{ended, POLLIN, 0};
+  const int count = ::poll(&readable, 1, static_cast<int>(std::chrono::milliseconds{patience}.count()));
+  ::close(ended);
+  if (count != 1)
+    throw std::runtime_error("the gateway did not end within a minute: " + folder_.read("err.log"));
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pid_ = -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+} // namespace switchyard::gateway::test
