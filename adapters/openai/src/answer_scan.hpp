@@ -1,31 +1,12 @@
 #pragma once
 
+#include "json_places.hpp"
+
 #include "switchyard/engine/telemetry.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <string_view>
 
 namespace switchyard::openai::detail {
-
-/// The first `Capacity` bytes of a text that arrives in pieces.
-template <std::size_t Capacity>
-class bounded_text {
-public:
-  void append(std::string_view piece) noexcept {
-    const std::size_t n = std::min(piece.size(), Capacity - size_);
-    std::copy_n(piece.data(), n, bytes_.data() + size_);
-    size_ += n;
-  }
-  void clear() noexcept { size_ = 0; }
-  bool empty() const noexcept { return size_ == 0; }
-  std::string_view view() const noexcept { return {bytes_.data(), size_}; }
-
-private:
-  std::array<char, Capacity> bytes_; // only the first size_ are ever read
-  std::size_t size_ = 0;
-};
 
 /// What an answer's JSON says, whichever operation it belongs to.
 struct answer_findings {
@@ -44,5 +25,8 @@ struct answer_findings {
 /// Reads an answer in one pass, building nothing. Returns false when the text is not JSON; the findings are then
 /// incomplete.
 bool scan_answer(std::string_view text, answer_findings& out);
+
+/// Whether a finish_reason says why there may be no content.
+bool tells_of_content(std::string_view finish_reason) noexcept;
 
 } // namespace switchyard::openai::detail

@@ -118,4 +118,11 @@ std::string decode_string(std::string_view raw) {
   return ec ? std::string() : std::string(decoded.get_string());
 }
 
+bool is_key(std::string_view raw, std::string_view name) {
+  constexpr std::size_t longest_escape = 6; // bytes for one
+  if (raw.find('\\') == std::string_view::npos || raw.size() > longest_escape * name.size())
+    return raw == name;
+  return decode_string(raw) == name;
+}
+
 } // namespace switchyard::openai::detail

@@ -41,4 +41,7 @@ char first_token(std::string_view text) noexcept;
 /// The characters that a valid JSON string stands for. `raw` is without the quotes.
 std::string decode_string(std::string_view raw);
 
+/// Whether a key, as written, is that name.
+bool is_key(std::string_view raw, std::string_view name);
+
 } // namespace switchyard::openai::detail
