@@ -23,10 +23,9 @@ void stream_answer::on_begin(std::shared_ptr<const request_result> so_far) {
 }
 
 void stream_answer::on_bytes(std::string_view bytes, std::function<void(bool more)> taken) {
-  boost::asio::dispatch(exchange_->context(),
-                        [self = shared_from_this(), bytes, taken = std::move(taken)]() mutable {
-                          self->write(bytes, std::move(taken));
-                        });
+  boost::asio::dispatch(exchange_->context(), [self = shared_from_this(), bytes, taken = std::move(taken)]() mutable {
+    self->write(bytes, std::move(taken));
+  });
 }
 
 void stream_answer::write(std::string_view bytes, std::function<void(bool more)> taken) {

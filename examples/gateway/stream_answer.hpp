@@ -10,8 +10,8 @@
 
 namespace switchyard::gateway {
 
-/// The answer to a request for a stream: passes its pieces to the client, one at a time, so that a slow client slows its
-/// provider and nobody else [S5].
+/// The answer to a request for a stream: passes its pieces to the client, one at a time, so that a slow client slows
+/// its provider and nobody else [S5].
 class stream_answer final : public stream_receiver, public std::enable_shared_from_this<stream_answer> {
 public:
   stream_answer(std::shared_ptr<http::exchange> x, std::string request_id, openai::operation op)

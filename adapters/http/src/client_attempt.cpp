@@ -59,8 +59,9 @@ bool client_attempt::flows() {
   const auto type = result_.headers.find("Content-Type").value_or("");
   const bool events = boost::beast::iequals(type.substr(0, type.find_first_of("; \t")), "text/event-stream");
   if (request_.stream && events && result_.status / 100 == 2 && core_->rules.read_stream)
-    stream_ = std::make_unique<client_stream>(core_->rules.read_stream(request_));
-  else
+    if (auto reader = core_->rules.read_stream(request_))
+      stream_ = std::make_unique<client_stream>(std::move(reader));
+  if (!stream_)
     content_limit_ = time_point::max(); // a whole answer
   return stream_ != nullptr;
 }

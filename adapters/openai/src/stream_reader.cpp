@@ -197,4 +197,11 @@ std::unique_ptr<stream_reader> make_stream_reader(operation op, std::size_t requ
   return std::make_unique<openai_stream_reader>(op, request_bytes, options);
 }
 
+std::unique_ptr<stream_reader> read_stream_by_path(const provider_request& request) {
+  for (const auto op : {operation::chat_completions, operation::completions, operation::responses})
+    if (request.path == provider_path(op))
+      return make_stream_reader(op, request.body ? request.body->size() : 0);
+  return nullptr;
+}
+
 } // namespace switchyard::openai

@@ -9,6 +9,7 @@
 #include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/engine/validate.hpp"
 #include "switchyard/http/client.hpp"
+#include "switchyard/openai/stream.hpp"
 #include "switchyard/rocksdb/database.hpp"
 
 #include <openssl/evp.h>
@@ -161,7 +162,7 @@ std::optional<start_error> core_impl::make_providers() {
   for (const auto& [name, settings] : config_.providers) {
     if (providers_.contains(name))
       continue;
-    auto made = http::make_client(io_, settings, {openai::inspect_by_path, {}});
+    auto made = http::make_client(io_, settings, {openai::inspect_by_path, openai::read_stream_by_path});
     if (!made)
       return start_error{start_error::kind::provider, "provider " + name + ": " + made.error()};
     providers_[name] = std::move(*made);

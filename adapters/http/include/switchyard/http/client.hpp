@@ -20,7 +20,7 @@ namespace switchyard::http {
 /// providers): fills `failure` and `tokens` of a result that is a whole HTTP answer.
 using answer_inspector = std::function<void(const provider_request& request, provider_result& result)>;
 
-/// Makes the reader for a streamed answer to this request.
+/// Makes the reader for a streamed answer to this request; null: it is taken as a whole.
 using stream_reader_factory = std::function<std::unique_ptr<stream_reader>(const provider_request& request)>;
 
 /// What a client is told of the operations it carries. Both are called on the I/O threads.

@@ -3,6 +3,7 @@
 // The streamed answers of the OpenAI-compatible API: what a stream's events mean, and the option of a request that asks
 // for its usage.
 
+#include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/stream.hpp"
 #include "switchyard/openai/body.hpp"
 #include "switchyard/openai/sse_parser.hpp"
@@ -41,6 +42,10 @@ struct stream_reader_options {
 /// `max_held` until there is content.
 std::unique_ptr<stream_reader> make_stream_reader(operation op, std::size_t request_bytes,
                                                   stream_reader_options options = {});
+
+/// The factory of readers for http::make_client: takes the operation from the request's path below the base URL. Null
+/// for a path that is none of the operations: what flows there is not known.
+std::unique_ptr<stream_reader> read_stream_by_path(const provider_request& request);
 
 /// Whether a request for a stream asks for its usage: `stream_options.include_usage` is true. `body` is one that
 /// inspect_request has accepted.
