@@ -50,6 +50,8 @@ errc code_of(failure_class f) {
 }
 
 errc code_of_break(const flow_input::attempt_done& r) {
+  if (r.failure == failure_class::cancelled) // by whom it went to
+    return errc::cancelled;
   if (r.error == transport_error::idle_timeout)
     return errc::upstream_stalled;
   const bool bad_frame = r.failure == failure_class::soft_failure || r.error == transport_error::malformed_http;

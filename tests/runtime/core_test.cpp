@@ -97,6 +97,7 @@ public:
   }
   void begin(int, const header_list&) override {}
   bool write(std::string_view, std::size_t) override { return false; }
+  void on_room(std::function<void()> callback) override { callback(); }
   void end() override {}
   void abort() override {}
   void on_gone(std::function<void()>) override {}

@@ -4,6 +4,7 @@
 #include "support/memory_stores.hpp"
 #include "support/scripted_provider.hpp"
 
+#include "switchyard/actors/request_result.hpp"
 #include "switchyard/admin/admin.hpp"
 #include "switchyard/runtime/core.hpp"
 

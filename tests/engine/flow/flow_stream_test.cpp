@@ -74,6 +74,16 @@ TEST_CASE("after the first content no other provider is asked, and the break cou
   CHECK(record.request.provider == "p-a");
 }
 
+TEST_CASE("a stream that its receiver takes no more of is cancelled, and nobody's failure [S4]") {
+  flow_world world;
+  const auto& a = world.route("a");
+  driven_flow flow{world, {.stream = true}};
+  flow.begin();
+  flow.feed(flow_input::content_begun{200});
+  CHECK(flow.feed(broken(failure_class::cancelled, transport_error::cancelled)).back() == "finish cancelled 499");
+  CHECK(world.drain(a).snapshot(world.now).consecutive_failures == 0);
+}
+
 TEST_CASE("the deadline runs to the first content chunk [B8]") {
   flow_world world;
   world.route("a");

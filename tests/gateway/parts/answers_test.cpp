@@ -25,6 +25,7 @@ public:
   }
   void begin(int, const header_list&) override { FAIL("not a whole answer"); }
   bool write(std::string_view, std::size_t) override { return false; }
+  void on_room(std::function<void()> callback) override { callback(); }
   void end() override {}
   void abort() override { FAIL("no answer"); }
   void on_gone(std::function<void()>) override {}

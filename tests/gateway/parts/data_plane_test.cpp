@@ -223,12 +223,6 @@ TEST_CASE("a request that cannot be understood is 400 and says why; no provider 
   CHECK(g.alpha->attempts.size() == 0);
 }
 
-TEST_CASE("a stream is not available and says so") {
-  running_gateway g;
-  const auto got = g.call("POST", "/v1/chat/completions", R"({"model":"chat","stream":true})");
-  CHECK(says(error_of(got, 501, "not_implemented"), "\"stream\": false"));
-}
-
 TEST_CASE("an unknown or inactive route is 404, names it, and says where the routes are") {
   running_gateway g;
   for (const auto* model : {"nothing", "off", "chat2", "Off"}) {

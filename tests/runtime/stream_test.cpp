@@ -1,0 +1,196 @@
+#include "fixture.hpp"
+
+#include "adapters/http/client/scripted_server.hpp"
+
+#include "switchyard/runtime/stream.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <thread>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using http::test::peer;
+using http::test::scripted_server;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::string_view head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+constexpr std::string_view role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
+constexpr std::string_view hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
+constexpr std::string_view stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+constexpr std::string_view done = "data: [DONE]\n\n";
+
+std::string text(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const auto part : parts)
+    all += part;
+  return all;
+}
+
+// Says this to the first request of each connection, and closes.
+http::test::script says(std::string bytes) {
+  return [bytes = std::move(bytes)](peer& p) {
+    if (p.read_request())
+      p.write(bytes);
+  };
+}
+
+config route_to(const std::string& url) {
+  auto c = one_route();
+  c.providers["p"].base_url = url;
+  return c;
+}
+
+core_options in_memory() {
+  core_options o;
+  o.in_memory = true;
+  o.io_threads = 2;
+  return o;
+}
+
+request stream_request() {
+  auto r = chat_request();
+  r.body = R"({"stream":true,"messages":[]})";
+  return r;
+}
+
+// A thread for what the sink does, and what it did.
+struct listening {
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  std::string got;
+  std::string provider;
+  std::thread thread{[this] { io.run(); }};
+
+  ~listening() {
+    work.reset();
+    thread.join();
+  }
+  std::shared_ptr<stream_receiver> sink() {
+    return make_sink(
+        io.get_executor(), [this](const request_result& so_far) { provider = so_far.served.provider; },
+        [this](std::string_view bytes) -> asio::awaitable<void> {
+          got += bytes;
+          co_return;
+        });
+  }
+};
+
+} // namespace
+
+TEST_CASE("a stream flows to its sink, byte for byte, and the completion tells its end [S5]") {
+  const auto events = text({role, hello, stop, done});
+  scripted_server server(says(std::string{head} + events));
+  auto runtime = start(route_to(server.url()), in_memory());
+  listening to;
+  const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));
+  REQUIRE(r);
+  CHECK(r->streamed);
+  CHECK(r->body.empty());
+  CHECK(to.got == events);
+  CHECK(to.provider == "p");
+  CHECK(runtime.in_flight() == 0);
+}
+
+TEST_CASE("a keyed stream flows in the same way, through a request actor [I9]") {
+  const auto events = text({role, hello, stop, done});
+  scripted_server server(says(std::string{head} + events));
+  auto runtime = start(route_to(server.url()), in_memory());
+  for (int i = 0; i < 2; ++i) { // it was not stored, and its key is free
+    listening to;
+    auto r = stream_request();
+    r.idempotency_key = "k";
+    const auto result = value_of(runtime.async_stream(std::move(r), to.sink(), asio::use_future));
+    REQUIRE(result);
+    CHECK(to.got == events);
+  }
+  CHECK(server.connections() == 2);
+}
+
+TEST_CASE("a stream that breaks off is an error after what was good [S2]") {
+  scripted_server server(says(std::string{head} + text({role, hello})));
+  auto runtime = start(route_to(server.url()), in_memory());
+  listening to;
+  const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));
+  REQUIRE_FALSE(r);
+  CHECK(r.error().code == errc::upstream_cut);
+  CHECK(r.error().what == failure_class::connection);
+  CHECK(r.error().streamed);
+  CHECK(to.got == text({role, hello}));
+}
+
+TEST_CASE("an error before the stream is the result, and the sink hears nothing [S1]") {
+  scripted_server server(says(http::test::answer("{}", "Content-Type: application/json\r\n", "401 Unauthorized")));
+  auto runtime = start(route_to(server.url()), in_memory());
+  listening to;
+  const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));
+  REQUIRE_FALSE(r);
+  CHECK(r.error().provider_answer->status == 401);
+  CHECK_FALSE(r.error().streamed);
+  CHECK(to.got.empty());
+  CHECK(to.provider.empty());
+}
+
+TEST_CASE("cancelling a stream ends it at the provider [S4]") {
+  std::promise<bool> left;
+  std::promise<void> flows;
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(head);
+    p.write(text({role, hello}));
+    left.set_value(p.sees_end());
+  });
+  auto runtime = start(route_to(server.url()), in_memory());
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  const auto sink = make_sink(io.get_executor(), {}, [&](std::string_view) -> asio::awaitable<void> {
+    signal.emit(asio::cancellation_type::terminal);
+    co_return;
+  });
+  std::optional<submit_result> result;
+  asio::post(io, [&] {
+    runtime.async_stream(stream_request(), sink,
+                         asio::bind_cancellation_slot(
+                             signal.slot(), asio::bind_executor(io, [&](submit_result r) { result = std::move(r); })));
+  });
+  io.run();
+  REQUIRE(result);
+  CHECK(result->error().code == errc::cancelled);
+  CHECK(left.get_future().get());
+  CHECK(runtime.in_flight() == 0);
+}
+
+TEST_CASE("what a sink throws ends its request, as if the caller had left [S4]") {
+  std::promise<bool> left;
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(head);
+    p.write(text({role, hello}));
+    left.set_value(p.sees_end());
+  });
+  auto runtime = start(route_to(server.url()), in_memory());
+  listening to;
+  const auto sink = make_sink(to.io.get_executor(), {}, [](std::string_view) -> asio::awaitable<void> {
+    throw std::runtime_error("no room");
+    co_return;
+  });
+  const auto r = value_of(runtime.async_stream(stream_request(), sink, asio::use_future));
+  REQUIRE_FALSE(r);
+  CHECK(r.error().code == errc::cancelled);
+  CHECK(left.get_future().get());
+}
+
+TEST_CASE("a body that does not ask for a stream is told apart") {
+  auto runtime = start(one_route(), in_memory());
+  listening to;
+  const auto r = value_of(runtime.async_stream(chat_request(), to.sink(), asio::use_future));
+  REQUIRE_FALSE(r);
+  CHECK(r.error().code == errc::invalid_request);
+  CHECK(r.error().message.find("\"stream\": true") != std::string::npos);
+}
