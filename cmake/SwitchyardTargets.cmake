@@ -13,6 +13,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # False positives on std::string with optimisation: GCC bug 105651, mended in 13.
   target_compile_options(switchyard_options INTERFACE -Wno-restrict)
 endif()
+if(SWITCHYARD_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "SWITCHYARD_FUZZ needs clang with libFuzzer: configure a new build folder with CXX=clang++")
+  endif()
+  set(SWITCHYARD_SANITIZE "fuzzer-no-link,address,undefined")
+endif()
 if(SWITCHYARD_SANITIZE)
   target_compile_options(switchyard_options INTERFACE -fsanitize=${SWITCHYARD_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(switchyard_options INTERFACE -fsanitize=${SWITCHYARD_SANITIZE})

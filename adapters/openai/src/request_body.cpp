@@ -54,22 +54,15 @@ std::string_view kind_of(std::string_view value) noexcept {
 
 enum class key : std::uint8_t { other, model, stream, output_limit };
 
-key key_of(std::string_view name) noexcept {
-  if (name == "model")
+key key_of(std::string_view raw) {
+  if (detail::is_key(raw, "model"))
     return key::model;
-  if (name == "stream")
+  if (detail::is_key(raw, "stream"))
     return key::stream;
-  if (name == "max_tokens" || name == "max_completion_tokens" || name == "max_output_tokens")
-    return key::output_limit;
+  for (const auto limit : {"max_tokens", "max_completion_tokens", "max_output_tokens"})
+    if (detail::is_key(raw, limit))
+      return key::output_limit;
   return key::other;
-}
-
-// A key may be written with escapes, each at most six bytes for one.
-key key_of_raw(std::string_view raw) {
-  constexpr std::size_t longest = 6 * std::string_view("max_completion_tokens").size();
-  if (raw.size() > longest || raw.find('\\') == std::string_view::npos)
-    return key_of(raw);
-  return key_of(detail::decode_string(raw));
 }
 
 // The value of a JSON number as a count of tokens; nothing where it is none.
@@ -103,7 +96,7 @@ std::string take_stream(const top_level_members::member& m, request_view& view) 
 }
 
 std::string take(const top_level_members::member& m, request_view& view) {
-  switch (key_of_raw(m.key)) {
+  switch (key_of(m.key)) {
   case key::model:
     return take_model(m, view);
   case key::stream:

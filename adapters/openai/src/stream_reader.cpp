@@ -146,9 +146,10 @@ void openai_stream_reader::take_chunk(const sse_block& block, std::string& out) 
   if (found.error || block.name == "error" || (is_responses() && (kind == "error" || kind == "response.failed")))
     return fail(class_of(body_kind::json, true));
   note(found);
-  if (withhold_usage_ && found.usage && found.no_choices)
+  const bool content = has_content(operation_, found);
+  if (withhold_usage_ && found.usage && found.no_choices && !content)
     return;
-  pass(block, has_content(operation_, found), out);
+  pass(block, content, out);
   if (running() && is_responses() && (kind == "response.completed" || kind == "response.incomplete"))
     end(class_of(body_kind::json));
 }

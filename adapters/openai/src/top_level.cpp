@@ -119,7 +119,7 @@ std::string decode_string(std::string_view raw) {
 }
 
 bool is_key(std::string_view raw, std::string_view name) {
-  constexpr std::size_t longest_escape = 6; // bytes for one
+  constexpr std::size_t longest_escape = 6; // bytes for one; what is longer is not decoded
   if (raw.find('\\') == std::string_view::npos || raw.size() > longest_escape * name.size())
     return raw == name;
   return decode_string(raw) == name;

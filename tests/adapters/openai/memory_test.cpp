@@ -1,17 +1,20 @@
 // Looking at bodies must not cost memory: counts what passes through operator new.
 
 #include "switchyard/openai/body.hpp"
+#include "switchyard/openai/stream.hpp"
 
 #include "support/catch.hpp"
 
 #include <atomic>
 #include <cstdlib>
+#include <malloc.h>
 #include <new>
 #include <string>
 
 namespace {
 
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::size_t> live{0}; // bytes allocated now
 
 template <class F>
 std::size_t allocations_of(F f) {
@@ -22,24 +25,26 @@ std::size_t allocations_of(F f) {
 
 } // namespace
 
-void* operator new(std::size_t size) {
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size))
+  void* const p = std::malloc(size == 0 ? 1 : size);
+  live += malloc_usable_size(p); // 0 of a null pointer
+  return p;
+}
+void* operator new(std::size_t size) {
+  if (void* const p = operator new(size, std::nothrow))
     return p;
   throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
 void operator delete(void* p) noexcept {
+  live -= malloc_usable_size(p);
   std::free(p);
 }
 void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
+  operator delete(p);
 }
 void operator delete(void* p, const std::nothrow_t&) noexcept {
-  std::free(p);
+  operator delete(p);
 }
 
 using namespace switchyard;
@@ -63,4 +68,43 @@ TEST_CASE("judging an answer allocates nothing, however large it is") {
   CHECK(allocations_of([&] { inspect_answer(openai::operation::chat_completions, result); }) == 0);
   CHECK_FALSE(result.failure);
   CHECK(result.tokens.input == 3u);
+}
+
+TEST_CASE("an event that comes whole is read and passed on without an allocation [S5]") {
+  const std::string event =
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,)"
+      R"("delta":{"content":"Hello \u00e9"},"logprobs":null,"finish_reason":null}],"usage":null})"
+      "\n\n";
+  const auto reader = openai::make_stream_reader(openai::operation::chat_completions, 100);
+  std::string out;
+  out.reserve(2 * event.size());
+  reader->feed(event, out);
+  CHECK(allocations_of([&] {
+          for (int i = 0; i < 1000; ++i) {
+            out.clear();
+            reader->feed(event, out);
+          }
+        }) == 0);
+  CHECK(out == event);
+  CHECK(reader->where() == stream_reader::state::flowing);
+}
+
+TEST_CASE("a stream that waits for its next event needs little memory, whatever came before [S5]") {
+  const std::string comment = ": " + std::string(100'000, 'x') + "\n\n";
+  const std::string large = R"(data: {"choices":[{"delta":{"content":")" + std::string(500'000, 'x') + "\"}}]}\n\n";
+  const std::string small = R"(data: {"choices":[{"delta":{"content":"x"}}]})"
+                            "\n\n";
+  std::string out;
+  out.reserve(2 * (comment.size() + large.size()));
+  const std::size_t before = live;
+  const auto reader = openai::make_stream_reader(openai::operation::chat_completions, 100);
+  CHECK(live - before <= 400);
+  reader->feed(comment, out); // held back
+  CHECK(live - before >= comment.size());
+  for (const char& c : large)
+    reader->feed({&c, 1}, out);
+  for (const char& c : small)
+    reader->feed({&c, 1}, out);
+  CHECK(live - before <= 2048);
+  CHECK(out == comment + large + small);
 }

@@ -148,6 +148,13 @@ TEST_CASE("a terminal event is known by its name where the data has no type [S2]
   check_ended(read_responses(lead + hello + last), lead + hello + last);
 }
 
+TEST_CASE("an event of a response that has content is never withheld [S6]") {
+  openai::stream_reader_options options;
+  options.withhold_usage = true;
+  const std::string odd = event("response.output_text.delta", R"("delta":"a","choices":[],"usage":{})");
+  check_ended(read(openai::operation::responses, odd + completed, options), odd + completed);
+}
+
 TEST_CASE("the tokens of a response that does not tell them are estimated from its deltas [S6]") {
   const auto t = read_responses(lead + hello + hello + event("response.output_text.done", R"("text":"HelloHello")"));
   CHECK(t.tokens.estimated);

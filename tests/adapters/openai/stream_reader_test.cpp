@@ -168,9 +168,7 @@ TEST_CASE("an event that reports an error fails the stream and is not passed on 
 
 TEST_CASE("a frame that is neither [DONE] nor a JSON object fails the stream and is not passed on [S2]") {
   for (const char* data : {"{\"choices\":[{\"delta\":{\"cont", "{} {}", "{}]", "hello", "[]", "\"text\"", "null", "1",
-                           "[DONE] ", "[DONE]x", "[done]", "{\"a\":\"\x01\"}", "<html>"}) {
-    if (std::string_view(data) == "[DONE] ")
-      continue;
+                           "[DONE]x", "[done]", "{\"a\":\"\x01\"}", "<html>"}) {
     INFO(data);
     check_failed(read(chat, event(data) + hello + done), failure_class::soft_failure, "");
     check_failed(read(chat, hello + event(data) + hello + done), failure_class::soft_failure, hello);
@@ -190,6 +188,16 @@ TEST_CASE("a stream may end by a finish_reason without [DONE], or by [DONE] with
   check_ended(read(completions, text + done), text + done);
 }
 
+TEST_CASE("a stream that ends between the CR and the LF of its last blank line is whole [S2]") {
+  const std::string crlf_hello = "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\r\n\r\n";
+  check_ended(read(chat, crlf_hello + "data: [DONE]\r\n\r"), crlf_hello + "data: [DONE]\r\n\r");
+}
+
+TEST_CASE("an event without data is none, whatever its name [S2]") {
+  const std::string nothing = "event: error\n\n";
+  check_ended(read(chat, nothing + hello + nothing + done), nothing + hello + nothing + done);
+}
+
 TEST_CASE("a stream that ends without its proper end is connection [S2]") {
   check_failed(read(chat, role + hello), failure_class::connection, role + hello);
   check_failed(read(chat, role + hello + stop.substr(0, stop.size() - 1)), failure_class::connection, role + hello);
@@ -206,6 +214,10 @@ TEST_CASE("a stream of several choices ends properly only when each of them has 
   const std::string both =
       event(R"({"choices":[{"index":0,"finish_reason":"stop"},{"finish_reason":"stop","index":1}]})");
   check_ended(read(chat, first + second + both), first + second + both);
+  const std::string no_index = event(R"({"choices":[{"index":1,"finish_reason":"stop"},{"finish_reason":"stop"}]})");
+  check_ended(read(chat, first + second + no_index), first + second + no_index);
+  const std::string one = event(R"({"choices":[{"index":0,"finish_reason":"stop"},{"index":1,"delta":{}}]})");
+  check_failed(read(chat, first + second + one), failure_class::connection, first + second + one);
 }
 
 TEST_CASE("what is held back is bounded, and nothing of it goes out [S1]") {
@@ -268,6 +280,7 @@ TEST_CASE("the usage-only event is withheld where the client did not ask for it,
   CHECK(t.tokens.input == 7u);
   CHECK(t.tokens.output == 11u);
   CHECK_FALSE(t.tokens.estimated);
+  check_failed(read(chat, role + usage + stop + done, options), failure_class::empty_response, "");
   // Not what has a choice or no usage.
   const std::string with_choice =
                         event(R"({"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":7}})"),

@@ -26,7 +26,7 @@ struct sse_block {
 /// stream was seen to end its lines by CR alone.
 ///
 /// Costs O(1) a byte, also when fed byte by byte. A block within one piece of input is not copied, unless it has
-/// several `data` fields; one in several pieces is gathered. Keeps at most twice `max_block` bytes, and about 1 KiB
+/// several `data` fields; one in several pieces is gathered. Keeps at most twice `max_block` bytes, and at most 2 KiB
 /// between two blocks. Not thread-safe.
 class sse_parser {
 public:
