@@ -56,8 +56,8 @@ private:
     call request{};
     std::shared_ptr<const stream_script> stream_rules; ///< in force when it arrived
     bool held = false;
-    std::optional<stream> flow{}; ///< once begun
-    std::string_view unsent{};    ///< a piece of it that its client's slowness keeps here
+    std::unique_ptr<stream> flow{}; ///< once begun
+    std::string_view unsent{};      ///< a piece of it that its client's slowness keeps here
     duration patience = shortest_patience;
   };
   using number = std::uint64_t;

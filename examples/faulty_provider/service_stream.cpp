@@ -18,7 +18,7 @@ constexpr int longest_turn = 32;
 void service::begin_stream(number id) {
   auto& p = pending_.at(id);
   // Numbers follow the order of arrival, so a seed gives each stream the same draws however they run side by side.
-  p.flow.emplace(p.request, p.fate.what, p.stream_rules, seed_ + 0x9E3779B97F4A7C15u * id);
+  p.flow = std::make_unique<stream>(p.request, p.fate.what, p.stream_rules, seed_ + 0x9E3779B97F4A7C15u * id);
   statistics_.stream_began();
   switchyard::header_list headers;
   headers.add("Content-Type", "text/event-stream");

@@ -32,7 +32,7 @@ public:
   void opening(std::string& out);
   /// The chunk number `i`, from 0.
   void chunk(std::string& out, std::size_t i);
-  /// What tells the end of the content: its finish reason, for a response the `done` events. Usage goes with neither.
+  /// What tells that the content is whole: the finish reason, for a response the `done` events of its parts.
   void finish(std::string& out);
   void usage(std::string& out);
   /// `[DONE]`, or the completed response.
