@@ -89,7 +89,8 @@ TEST_CASE("usage is told when asked for, always or never") {
     std::size_t told = 0, null = 0;
     for (const auto& e : events_for(c, {.usage = policy}))
       if (e.data != "[DONE]") {
-        const auto* usage = data_of(e).as_object().if_contains("usage");
+        const auto data = data_of(e);
+        const auto* usage = data.as_object().if_contains("usage");
         told += usage && usage->is_object();
         null += usage && usage->is_null();
       }
