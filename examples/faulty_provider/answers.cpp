@@ -1,5 +1,7 @@
 #include "answers.hpp"
 
+#include "answer_parts.hpp"
+
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -64,6 +66,19 @@ std::string beginning(std::string_view text, std::size_t bytes) {
   return std::string(text.substr(0, bytes)) + "...";
 }
 
+json::array vectors(const call& c) {
+  json::array out;
+  for (std::size_t i = 0; i < c.inputs; ++i) {
+    json::array vector;
+    for (std::size_t d = 0; d < 8; ++d)
+      vector.emplace_back((static_cast<double>((c.input_tokens + 7 * i + 3 * d) % 16) - 7.5) / 16);
+    out.emplace_back(json::object{{"object", "embedding"}, {"index", i}, {"embedding", std::move(vector)}});
+  }
+  return out;
+}
+
+} // namespace
+
 std::vector<std::string> words(const std::string& text) {
   std::vector<std::string> out;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -75,21 +90,10 @@ std::vector<std::string> words(const std::string& text) {
   return out;
 }
 
-json::object usage(const call& c) {
-  const std::uint64_t output = c.what == operation::embeddings ? 0 : words(c.text).size();
-  const std::uint64_t total = c.input_tokens + output;
-  if (c.what == operation::embeddings)
-    return {{"prompt_tokens", c.input_tokens}, {"total_tokens", total}};
-  if (c.what == operation::responses)
-    return {{"input_tokens", c.input_tokens}, {"output_tokens", output}, {"total_tokens", total}};
-  return {{"prompt_tokens", c.input_tokens}, {"completion_tokens", output}, {"total_tokens", total}};
-}
-
 std::string id(const char* prefix, const call& c) {
   return prefix + std::to_string(c.number);
 }
 
-// The members that all answers of an operation begin with.
 json::object head(const call& c, bool chunk) {
   switch (c.what) {
   case operation::chat_completions:
@@ -111,15 +115,13 @@ json::object head(const call& c, bool chunk) {
           {"error", nullptr}};
 }
 
-json::array vectors(const call& c) {
-  json::array out;
-  for (std::size_t i = 0; i < c.inputs; ++i) {
-    json::array vector;
-    for (std::size_t d = 0; d < 8; ++d)
-      vector.emplace_back((static_cast<double>((c.input_tokens + 7 * i + 3 * d) % 16) - 7.5) / 16);
-    out.emplace_back(json::object{{"object", "embedding"}, {"index", i}, {"embedding", std::move(vector)}});
-  }
-  return out;
+json::object usage(const call& c, std::uint64_t output) {
+  const std::uint64_t total = c.input_tokens + output;
+  if (c.what == operation::embeddings)
+    return {{"prompt_tokens", c.input_tokens}, {"total_tokens", total}};
+  if (c.what == operation::responses)
+    return {{"input_tokens", c.input_tokens}, {"output_tokens", output}, {"total_tokens", total}};
+  return {{"prompt_tokens", c.input_tokens}, {"completion_tokens", output}, {"total_tokens", total}};
 }
 
 json::array response_output(const call& c) {
@@ -153,57 +155,7 @@ json::object good_answer(const call& c, bool empty) {
     out["output"] = empty ? json::array() : response_output(c);
     break;
   }
-  out["usage"] = usage(c);
-  return out;
-}
-
-std::string event(const json::value& data, std::string_view name = {}) {
-  std::string out;
-  if (!name.empty())
-    out.append("event: ").append(name).append("\n");
-  return out.append("data: ").append(json::serialize(data)).append("\n\n");
-}
-
-// A chunk of chat or completions; no text is a chat's role or an end.
-std::string chunk(const call& c, const json::value& delta_or_text, const json::value& finish = nullptr) {
-  json::object choice{{"index", 0}, {"finish_reason", finish}};
-  choice[c.what == operation::chat_completions ? "delta" : "text"] = delta_or_text;
-  json::object out = head(c, true);
-  out["choices"] = json::array{std::move(choice)};
-  return event(out);
-}
-
-std::vector<std::string> chunk_stream(const call& c, bool empty) {
-  const bool chat = c.what == operation::chat_completions;
-  std::vector<std::string> out;
-  if (chat)
-    out.push_back(chunk(c, json::object{{"role", "assistant"}, {"content", ""}}));
-  if (!empty)
-    for (const auto& word : words(c.text))
-      out.push_back(chunk(c, chat ? json::value(json::object{{"content", word}}) : json::value(json::string(word))));
-  out.push_back(chunk(c, chat ? json::value(json::object()) : json::value(""), "stop"));
-  json::object tail = head(c, true);
-  tail["choices"] = json::array();
-  tail["usage"] = usage(c);
-  out.push_back(event(tail));
-  out.emplace_back("data: [DONE]\n\n");
-  return out;
-}
-
-std::vector<std::string> response_stream(const call& c, bool empty) {
-  const auto typed = [](const char* type, json::object rest) {
-    rest["type"] = type;
-    return event(rest, type);
-  };
-  json::object begun = head(c, false);
-  begun["status"] = "in_progress";
-  begun["output"] = json::array();
-  std::vector<std::string> out{typed("response.created", {{"response", std::move(begun)}})};
-  if (!empty)
-    for (const auto& word : words(c.text))
-      out.push_back(typed("response.output_text.delta",
-                          {{"item_id", id("msg_", c)}, {"output_index", 0}, {"content_index", 0}, {"delta", word}}));
-  out.push_back(typed("response.completed", {{"response", good_answer(c, empty)}}));
+  out["usage"] = usage(c, c.what == operation::embeddings ? 0 : words(c.text).size());
   return out;
 }
 
@@ -213,12 +165,6 @@ json::object error_object(std::string_view message, std::string_view type, std::
       {"error", {{"message", view(message)}, {"type", view(type)}, {"param", nullptr}, {"code", code_value}}},
   };
 }
-
-json::object overloaded() {
-  return error_object("the model is overloaded", "server_error", "");
-}
-
-} // namespace
 
 boost::system::result<call, std::string> read_call(operation what, std::string_view body, std::string_view name) {
   auto request = switchyard::openai::inspect_request(body);
@@ -232,6 +178,8 @@ boost::system::result<call, std::string> read_call(operation what, std::string_v
   c.what = what;
   c.model = std::move(request->model);
   c.stream = request->stream && what != operation::embeddings;
+  const auto* include_usage = member(member(&tree, "stream_options"), "include_usage");
+  c.include_usage = include_usage && include_usage->is_bool() && include_usage->get_bool();
   c.input_tokens = request->estimated_input_tokens;
   const std::string_view prompt = prompt_of(what, tree);
   c.text = prompt.empty() ? "Hello from " + std::string(name) : "You said: " + beginning(prompt, 60);
@@ -246,7 +194,7 @@ std::string whole_answer(const call& c, behaviour b) {
   case behaviour::empty_body:
     return {};
   case behaviour::error_in_200:
-    return json::serialize(overloaded());
+    return json::serialize(error_object(overloaded_message, "server_error", ""));
   case behaviour::malformed_body: {
     const std::string good = json::serialize(good_answer(c, false));
     return good.substr(0, good.size() / 2);
@@ -254,21 +202,6 @@ std::string whole_answer(const call& c, behaviour b) {
   default:
     return json::serialize(good_answer(c, b == behaviour::no_content));
   }
-}
-
-std::vector<std::string> stream_answer(const call& c, behaviour b) {
-  if (b == behaviour::empty_body)
-    return {};
-  if (b == behaviour::error_in_200)
-    return {event(overloaded())};
-  auto events = c.what == operation::responses ? response_stream(c, b == behaviour::no_content)
-                                               : chunk_stream(c, b == behaviour::no_content);
-  if (b == behaviour::malformed_body) {
-    events.resize(2);
-    events.back().resize(events.back().size() / 2);
-    events.back() += "\n\n";
-  }
-  return events;
 }
 
 std::string error_body(std::string_view message, std::string_view type, std::string_view code) {

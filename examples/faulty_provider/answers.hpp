@@ -1,6 +1,6 @@
 #pragma once
 
-// The bodies a provider sends: whole answers, streams and errors, good and bad.
+// The bodies a provider sends: whole answers and errors, good and bad. Streams are in stream_events.hpp.
 
 #include "behaviour.hpp"
 
@@ -23,8 +23,9 @@ struct call {
   std::uint64_t number = 0; ///< makes ids differ
   std::string model{};
   bool stream = false;
-  std::string text{};     ///< what to say
-  std::size_t inputs = 1; ///< embeddings: how many vectors
+  bool include_usage = false; ///< stream_options.include_usage
+  std::string text{};         ///< what to say
+  std::size_t inputs = 1;     ///< embeddings: how many vectors
   std::uint64_t input_tokens = 0;
 };
 
@@ -33,9 +34,6 @@ boost::system::result<call, std::string> read_call(operation what, std::string_v
 
 /// The body of a whole answer: good, or one of the behaviours that are wrong in the body.
 std::string whole_answer(const call& c, behaviour b);
-
-/// The same as events of a stream, in order; each is sent as one piece.
-std::vector<std::string> stream_answer(const call& c, behaviour b);
 
 /// `{"error":{...}}`; an empty code is null.
 std::string error_body(std::string_view message, std::string_view type, std::string_view code);

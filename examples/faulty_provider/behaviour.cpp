@@ -18,11 +18,6 @@ constexpr behaviour behaviour_of(fault f) noexcept {
 }
 static_assert(behaviour_of(fault::close_without_answer) == behaviour::close_without_answer);
 
-// Uniform in [0, 1), from the upper 53 bits.
-double draw(random_source& random) {
-  return static_cast<double>(random() >> 11) * 0x1p-53;
-}
-
 double seconds(duration d) {
   return std::chrono::duration<double>(d).count();
 }
@@ -73,6 +68,10 @@ plan of_dice(const script& s, double dice) {
 
 std::string_view to_string(behaviour b) noexcept {
   return names[static_cast<std::size_t>(b)];
+}
+
+double draw(random_source& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-53; // the upper 53 bits
 }
 
 const outage* outage_at(const script& s, duration elapsed) noexcept {

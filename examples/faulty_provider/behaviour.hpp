@@ -41,6 +41,9 @@ using random_source = std::mt19937_64;
 /// The outage that a schedule has at `elapsed` since the script was loaded, or null.
 const outage* outage_at(const script& s, duration elapsed) noexcept;
 
+/// Uniform in [0, 1).
+double draw(random_source& random);
+
 /// Draws a latency.
 duration draw_latency(const latency_script& l, random_source& random);
 

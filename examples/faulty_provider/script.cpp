@@ -1,39 +1,13 @@
 #include "script.hpp"
 
+#include "script_json.hpp"
+
 #include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 
 namespace faulty {
 namespace {
 
 namespace json = boost::json;
-
-template <class Enum, class Names>
-json::string_view name_of(Enum e, const Names& names) {
-  const auto name = names[static_cast<std::size_t>(e)];
-  return {name.data(), name.size()};
-}
-
-json::string text(duration d) {
-  return json::string(switchyard::format_duration(d));
-}
-
-void put(json::object& o, const char* key, const std::optional<duration>& d) {
-  if (d)
-    o[key] = text(*d);
-}
-
-json::value to_json(const latency_script& l) {
-  json::object o{{"distribution", name_of(l.shape, distribution_names)}};
-  if (l.shape != distribution::uniform)
-    o["mean"] = text(l.mean);
-  o["min"] = text(l.min);
-  if (l.max != switchyard::longest_duration)
-    o["max"] = text(l.max);
-  if (l.shape == distribution::lognormal)
-    o["sigma"] = l.sigma;
-  return o;
-}
 
 json::value to_json(const error_script& e) {
   json::object o{{"status", e.status}, {"rate", e.rate}};
@@ -64,6 +38,18 @@ json::array list(const std::vector<T>& items) {
 
 } // namespace
 
+json::value to_json(const latency_script& l) {
+  json::object o{{"distribution", name_of(l.shape, distribution_names)}};
+  if (l.shape != distribution::uniform)
+    o["mean"] = text(l.mean);
+  o["min"] = text(l.min);
+  if (l.max != switchyard::longest_duration)
+    o["max"] = text(l.max);
+  if (l.shape == distribution::lognormal)
+    o["sigma"] = l.sigma;
+  return o;
+}
+
 json::value to_json(const outage& o) {
   json::object out{{"kind", name_of(o.kind, outage_kind_names)}};
   if (o.kind == outage_kind::status) {
@@ -80,9 +66,8 @@ json::value to_json(const script& s) {
   json::array models;
   for (const auto& m : s.models)
     models.emplace_back(m);
-  return json::object{{"latency", to_json(s.latency)}, {"errors", list(s.errors)},
-                      {"faults", std::move(faults)},   {"outages", list(s.outages)},
-                      {"models", std::move(models)},   {"stream", json::object{{"interval", text(s.stream_interval)}}}};
+  return json::object{{"latency", to_json(s.latency)}, {"errors", list(s.errors)},    {"faults", std::move(faults)},
+                      {"outages", list(s.outages)},    {"models", std::move(models)}, {"stream", to_json(s.stream)}};
 }
 
 std::string to_string(const script_error& e) {

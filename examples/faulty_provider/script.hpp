@@ -2,8 +2,8 @@
 
 // What the provider is told to do: a script, read from JSON and written back to JSON.
 
-#include "switchyard/engine/duration_text.hpp"
-#include "switchyard/engine/time.hpp"
+#include "latency_script.hpp"
+#include "stream_script.hpp"
 
 #include <boost/json/value.hpp>
 #include <boost/system/result.hpp>
@@ -17,20 +17,6 @@
 #include <vector>
 
 namespace faulty {
-
-using switchyard::duration;
-
-enum class distribution : std::uint8_t { fixed, uniform, lognormal, exponential };
-inline constexpr std::array<std::string_view, 4> distribution_names{"fixed", "uniform", "lognormal", "exponential"};
-
-/// How long an answer takes.
-struct latency_script {
-  distribution shape = distribution::fixed;
-  duration mean{};                             ///< ignored when uniform
-  duration min{};                              ///< no answer is faster
-  duration max = switchyard::longest_duration; ///< no answer is slower; needed when uniform
-  double sigma = 0.5;                          ///< of the logarithm; lognormal only
-};
 
 /// Answers of one error status, at a rate in [0,1].
 struct error_script {
@@ -78,7 +64,7 @@ struct script {
   fault_rates faults{};
   std::vector<scheduled_outage> outages;
   std::vector<std::string> models; ///< other models get 404; empty: any model is served
-  duration stream_interval{};      ///< between the chunks of a stream
+  stream_script stream;
 };
 
 /// What is wrong with a script and where.
@@ -98,6 +84,8 @@ boost::system::result<script, script_errors> read_script(std::string_view text);
 boost::system::result<outage, script_errors> read_outage(std::string_view text);
 
 boost::json::value to_json(const script& s);
+boost::json::value to_json(const latency_script& l);
+boost::json::value to_json(const stream_script& s);
 boost::json::value to_json(const outage& o);
 
 /// "/latency/mean: "fast": ..." in one line.

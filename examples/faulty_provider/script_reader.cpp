@@ -1,152 +1,17 @@
 #include "script.hpp"
 
+#include "script_node.hpp"
+
 #include <boost/json/parser.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 
 namespace faulty {
 namespace {
 
 namespace json = boost::json;
 using boost::system::result;
-
-constexpr std::string_view a_duration = "a duration with a unit is expected, such as \"200ms\" or \"1.5s\"";
-constexpr std::string_view a_rate = "a number from 0 to 1 is expected";
-constexpr std::string_view a_status = "an HTTP status from 200 to 599 is expected";
-
-std::string quoted_list(std::initializer_list<std::string_view> names) {
-  std::string out;
-  for (const auto name : names)
-    out.append(out.empty() ? "\"" : ", \"").append(name).append("\"");
-  return out;
-}
-
-// A place in the document: its value, its pointer, and where errors go.
-class node {
-public:
-  node(const json::value& value, std::string pointer, script_errors& errors)
-      : value_(value), pointer_(std::move(pointer)), errors_(errors) {}
-
-  void fail(std::string_view message) const {
-    std::string shown = json::serialize(value_);
-    if (shown.size() > 80)
-      shown = shown.substr(0, 77) + "...";
-    errors_.push_back({pointer_, std::move(shown), std::string(message)});
-  }
-
-  /// Whether it is an object with no other keys than these; each wrong key is an error.
-  bool object(std::initializer_list<std::string_view> keys) const {
-    const auto* o = value_.if_object();
-    if (!o)
-      return fail("an object is expected"), false;
-    for (const auto& [key, value] : *o)
-      if (std::ranges::find(keys, std::string_view(key.data(), key.size())) == keys.end())
-        node(value, pointer_ + "/" + std::string(key), errors_).fail("unknown key; known are " + quoted_list(keys));
-    return true;
-  }
-
-  template <class F>
-  void member(std::string_view key, F read) const {
-    if (const auto* o = value_.if_object())
-      if (const auto* v = o->if_contains(json::string_view(key.data(), key.size())))
-        read(node(*v, pointer_ + "/" + std::string(key), errors_));
-  }
-
-  template <class F>
-  void elements(F read) const {
-    const auto* a = value_.if_array();
-    if (!a)
-      return fail("a list is expected");
-    for (std::size_t i = 0; i < a->size(); ++i)
-      read(node((*a)[i], pointer_ + "/" + std::to_string(i), errors_));
-  }
-
-  bool has(std::string_view key) const {
-    return value_.is_object() && value_.get_object().contains(json::string_view(key.data(), key.size()));
-  }
-
-  void read(duration& out) const {
-    const auto* s = value_.if_string();
-    if (const auto d = s ? switchyard::parse_duration(std::string_view(s->data(), s->size())) : std::nullopt)
-      out = *d;
-    else
-      fail(a_duration);
-  }
-  void read(std::optional<duration>& out) const { read(out.emplace()); }
-
-  void read(std::string& out) const {
-    if (const auto* s = value_.if_string(); s && !s->empty())
-      out.assign(s->data(), s->size());
-    else
-      fail("a non-empty text is expected");
-  }
-
-  void rate(double& out) const { number(out, 0, 1, a_rate); }
-
-  void number(double& out, double low, double high, std::string_view accepted) const {
-    json::error_code ec;
-    const double d = value_.to_number<double>(ec);
-    if (ec || !(d >= low && d <= high))
-      return fail(accepted);
-    out = d;
-  }
-
-  void status(int& out) const {
-    json::error_code ec;
-    const int status = value_.to_number<int>(ec);
-    if (ec || status < 200 || status > 599)
-      return fail(a_status);
-    out = status;
-  }
-
-  template <class Enum, class Names>
-  void one_of(Enum& out, const Names& names) const {
-    const auto* s = value_.if_string();
-    for (std::size_t i = 0; s && i < names.size(); ++i)
-      if (names[i] == std::string_view(s->data(), s->size())) {
-        out = static_cast<Enum>(i);
-        return;
-      }
-    std::string known;
-    for (const auto name : names)
-      known.append(known.empty() ? "\"" : ", \"").append(name).append("\"");
-    fail("one of " + known + " is expected");
-  }
-
-  script_errors& errors() const noexcept { return errors_; }
-
-private:
-  const json::value& value_;
-  std::string pointer_;
-  script_errors& errors_;
-};
-
-// Reads a member into a field when it is there.
-template <class T>
-auto into(T& field) {
-  return [&field](const node& n) { n.read(field); };
-}
-
-void read_latency(const node& n, latency_script& out) {
-  if (!n.object({"distribution", "mean", "min", "max", "sigma"}))
-    return;
-  n.member("distribution", [&](const node& m) { m.one_of(out.shape, distribution_names); });
-  n.member("mean", into(out.mean));
-  n.member("min", into(out.min));
-  n.member("max", into(out.max));
-  n.member("sigma", [&](const node& m) { m.number(out.sigma, 0, 10, "a number from 0 to 10 is expected"); });
-  if (out.min > out.max)
-    n.fail("\"min\" must not be more than \"max\"");
-  if (out.shape == distribution::uniform && !n.has("max"))
-    n.fail("\"uniform\" needs \"max\"");
-  if (out.shape == distribution::uniform && n.has("mean"))
-    n.fail("\"uniform\" takes \"min\" and \"max\", no \"mean\"");
-  if (out.shape != distribution::uniform && !n.has("mean"))
-    n.fail("\"mean\" is needed");
-}
 
 void read_error(const node& n, error_script& out) {
   if (!n.object({"status", "rate", "retry_after", "code", "message"}))
@@ -211,10 +76,7 @@ void read_root(const node& n, script& out) {
     m.elements([&](const node& e) { read_scheduled_outage(e, out.outages.emplace_back()); });
   });
   n.member("models", [&](const node& m) { m.elements([&](const node& e) { e.read(out.models.emplace_back()); }); });
-  n.member("stream", [&](const node& m) {
-    if (m.object({"interval"}))
-      m.member("interval", into(out.stream_interval));
-  });
+  n.member("stream", [&](const node& m) { read_stream(m, out.stream); });
   if (n.errors().empty())
     check_sum(out, n.errors());
 }

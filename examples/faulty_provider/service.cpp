@@ -2,6 +2,8 @@
 
 #include "control.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 
 namespace faulty {
@@ -51,12 +53,13 @@ void reply_error(http::exchange& exchange, int status, std::string_view message,
   reply_json(exchange, status, error_body(message, type_of(status), code));
 }
 
-service::service(std::string name, script s, std::uint64_t seed) : name_(std::move(name)), random_(seed) {
+service::service(std::string name, script s, std::uint64_t seed) : name_(std::move(name)), seed_(seed), random_(seed) {
   replace_script(std::move(s));
 }
 
 void service::replace_script(script s) {
   script_ = std::move(s);
+  stream_rules_ = std::make_shared<const stream_script>(script_.stream);
   loaded_ = std::chrono::steady_clock::now();
 }
 
@@ -122,7 +125,7 @@ void service::serve(operation what, std::shared_ptr<http::exchange> exchange) {
   auto& context = exchange->context();
   const auto delay = fate.delay;
   const bool silent = fate.what == behaviour::silence;
-  pending p{std::move(exchange), boost::asio::steady_timer(context), std::move(fate)};
+  pending p{std::move(exchange), boost::asio::steady_timer(context), std::move(fate), {}, stream_rules_};
   if (request)
     p.request = std::move(*request);
   p.request.number = id;
@@ -135,12 +138,19 @@ void service::serve(operation what, std::shared_ptr<http::exchange> exchange) {
 void service::wait(number id, duration d, void (service::*then)(number)) {
   if (d <= duration::zero())
     return (this->*then)(id);
-  auto& timer = pending_.at(id).timer;
-  timer.expires_after(d);
-  timer.async_wait([this, id, then](const boost::system::error_code& cancelled) {
+  later(id, d, then);
+}
+
+void service::later(number id, duration d, void (service::*then)(number)) {
+  auto& p = pending_.at(id);
+  const auto go_on = [this, id, then](const boost::system::error_code& cancelled = {}) {
     if (!cancelled && pending_.contains(id))
       (this->*then)(id);
-  });
+  };
+  if (d <= duration::zero())
+    return boost::asio::post(p.exchange->context(), go_on); // spares the timers
+  p.timer.expires_after(d);
+  p.timer.async_wait(go_on);
 }
 
 void service::latency_over(number id) {
@@ -170,43 +180,18 @@ void service::answer(number id) {
   }
 }
 
-void service::begin_stream(number id) {
-  auto& p = pending_.at(id);
-  p.events = stream_answer(p.request, p.fate.what);
-  switchyard::header_list headers;
-  headers.add("Content-Type", "text/event-stream");
-  headers.add("Cache-Control", "no-cache");
-  p.exchange->begin(200, headers);
-  next_event(id);
-}
-
-// Looks its request up again each time: writing may find out that the client is gone, and that removes it.
-void service::next_event(number id) {
-  for (auto it = pending_.find(id); it != pending_.end(); it = pending_.find(id)) {
-    auto& p = it->second;
-    if (p.next == p.events.size()) {
-      statistics_.completed(200);
-      return take(id).exchange->end();
-    }
-    const bool pause = p.next > 0 && !p.paused && script_.stream_interval > duration::zero();
-    p.paused = pause;
-    if (pause)
-      return wait(id, script_.stream_interval, &service::next_event);
-    const auto exchange = p.exchange;
-    if (!exchange->write(p.events[p.next++]) && pending_.contains(id)) {
-      statistics_.completed(0); // a client this slow is given up
-      return take(id).exchange->abort();
-    }
-  }
-}
-
 service::pending service::take(number id) {
   return std::move(pending_.extract(id).mapped());
 }
 
 void service::client_left(number id) {
-  if (pending_.erase(id) != 0) // with its timer
-    statistics_.aborted();
+  const auto it = pending_.find(id);
+  if (it == pending_.end())
+    return;
+  statistics_.aborted();
+  if (it->second.flow)
+    statistics_.stream_ended(stream_end::aborted);
+  pending_.erase(it); // with its timer
 }
 
 } // namespace faulty

@@ -6,6 +6,7 @@
 #include "behaviour.hpp"
 #include "script.hpp"
 #include "statistics.hpp"
+#include "stream.hpp"
 
 #include "switchyard/http/server.hpp"
 
@@ -35,7 +36,7 @@ public:
   void handle(std::shared_ptr<http::exchange> exchange);
 
   const script& current_script() const noexcept { return script_; }
-  /// From the next request on; outages count their time from here.
+  /// From the next request on; streams that run go on as they began. Outages count their time from here.
   void replace_script(script s);
   void set_outage(std::optional<outage> o) { manual_ = std::move(o); }
   const std::optional<outage>& manual_outage() const noexcept { return manual_; }
@@ -53,25 +54,37 @@ private:
     boost::asio::steady_timer timer;
     plan fate;
     call request{};
+    std::shared_ptr<const stream_script> stream_rules; ///< in force when it arrived
     bool held = false;
-    std::vector<std::string> events{}; ///< of a stream, the rest of it from `next` on
-    std::size_t next = 0;
-    bool paused = false; ///< the pause before `next` is over
+    std::unique_ptr<stream> flow{}; ///< once begun
+    std::string_view unsent{};      ///< a piece of it that its client's slowness keeps here
+    duration patience = shortest_patience;
   };
   using number = std::uint64_t;
+  /// How long a stream waits for a client that does not read before it looks again: doubles from the one to the other.
+  static constexpr duration shortest_patience = std::chrono::milliseconds{5};
+  static constexpr duration longest_patience = std::chrono::milliseconds{320};
 
   void serve(operation what, std::shared_ptr<http::exchange> exchange);
   plan judge(const boost::system::result<call, std::string>& request);
   void wait(number id, duration d, void (service::*then)(number));
   void latency_over(number id);
   void answer(number id);
+  void later(number id, duration d, void (service::*then)(number));
+
+  // Streams, in service_stream.cpp.
   void begin_stream(number id);
-  void next_event(number id);
+  void continue_stream(number id);
+  bool send(number id, pending& p, std::string_view piece);
+  void end_stream(number id, stream::action how);
+
   void client_left(number id);
   pending take(number id);
 
   std::string name_;
+  std::uint64_t seed_;
   script script_;
+  std::shared_ptr<const stream_script> stream_rules_; ///< of `script_`, kept by the streams that run
   std::chrono::steady_clock::time_point loaded_;
   random_source random_;
   std::optional<outage> manual_;

@@ -43,10 +43,32 @@ void statistics::aborted() {
   ++aborted_;
 }
 
+void statistics::stream_began() noexcept {
+  ++streams_begun_;
+  max_open_streams_ = std::max(max_open_streams_, ++open_streams_);
+}
+
+void statistics::stream_ended(stream_end how) noexcept {
+  --open_streams_;
+  ++streams_ended_[static_cast<std::size_t>(how)];
+}
+
 void statistics::reset() {
-  const auto in_flight = in_flight_;
+  const auto in_flight = in_flight_, open_streams = open_streams_;
   *this = {};
   in_flight_ = max_in_flight_ = in_flight;
+  open_streams_ = max_open_streams_ = open_streams;
+}
+
+json::object statistics::streams_to_json() const {
+  json::object out{{"begun", streams_begun_}};
+  for (std::size_t i = 0; i < stream_end_names.size(); ++i)
+    out[json::string_view(stream_end_names[i].data(), stream_end_names[i].size())] = streams_ended_[i];
+  out["open"] = open_streams_;
+  out["max_open"] = max_open_streams_;
+  out["bytes"] = stream_bytes_;
+  out["waits"] = stream_waits_;
+  return out;
 }
 
 json::object statistics::to_json() const {
@@ -67,7 +89,8 @@ json::object statistics::to_json() const {
           {"max_in_flight", max_in_flight_},
           {"by_status", std::move(status)},
           {"by_behaviour", std::move(behaviours)},
-          {"keys", std::move(keys)}};
+          {"keys", std::move(keys)},
+          {"streams", streams_to_json()}};
 }
 
 } // namespace faulty

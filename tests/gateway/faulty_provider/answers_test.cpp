@@ -20,6 +20,7 @@ call some_call(operation what) {
           .number = 1,
           .model = "m",
           .stream = false,
+          .include_usage = false,
           .text = "one two three",
           .inputs = 2,
           .input_tokens = 9};
@@ -102,30 +103,13 @@ TEST_CASE("embeddings are as many as the inputs") {
   CHECK(json::parse(whole_answer(*c, behaviour::answer)).at("data").as_array().size() == 3);
 }
 
-TEST_CASE("each event of a stream is one line of JSON, and the pieces make the text") {
-  for (const auto what : {operation::chat_completions, operation::completions}) {
-    std::string text;
-    auto events = stream_answer(some_call(what), behaviour::answer);
-    REQUIRE(events.back() == "data: [DONE]\n\n");
-    events.pop_back();
-    for (const auto& event : events) {
-      REQUIRE(event.substr(0, 6) == "data: ");
-      REQUIRE(event.substr(event.size() - 2) == "\n\n");
-      const auto chunk = json::parse(event.substr(6));
-      for (const auto& choice : chunk.at("choices").as_array()) {
-        const auto* delta = choice.as_object().if_contains("delta");
-        const auto* piece = delta ? delta->as_object().if_contains("content") : choice.as_object().if_contains("text");
-        text += piece ? std::string(piece->as_string()) : "";
-      }
-    }
-    CHECK(text == "one two three");
-    CHECK(json::parse(events.back().substr(6)).at("usage").at("completion_tokens") == 3);
-  }
-}
-
-TEST_CASE("a stream of responses ends with the whole response") {
-  const auto last = stream_answer(some_call(operation::responses), behaviour::answer).back();
-  REQUIRE(last.find("event: response.completed\ndata: ") == 0);
-  const auto data = json::parse(last.substr(last.find('{')));
-  CHECK_FALSE(judged(operation::responses, json::serialize(data.at("response"))).failure);
+TEST_CASE("usage in a stream is asked for by its option alone") {
+  const auto asks = [](const std::string& options) {
+    return read_call(operation::chat_completions, R"({"model":"m","stream":true)" + options + "}", "a")->include_usage;
+  };
+  CHECK(asks(R"(,"stream_options":{"include_usage":true})"));
+  CHECK_FALSE(asks(""));
+  CHECK_FALSE(asks(R"(,"stream_options":{"include_usage":false})"));
+  CHECK_FALSE(asks(R"(,"stream_options":{"include_usage":1})"));
+  CHECK_FALSE(asks(R"(,"stream_options":null)"));
 }

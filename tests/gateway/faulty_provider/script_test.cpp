@@ -17,7 +17,15 @@ constexpr auto whole = R"({
              "error_in_200": 0.06, "close_without_answer": 0.07},
   "outages": [{"after": "10s", "for": "5s", "every": "60s", "kind": "reset"}, {"status": 502, "retry_after": "1s"}],
   "models": ["a", "b"],
-  "stream": {"interval": "20ms"},
+  "stream": {
+    "chunks": 7, "text": "la ", "first": {"distribution": "exponential", "mean": "1s"}, "interval": "20ms",
+    "usage": "always", "comments": true, "keep_alive": "5s",
+    "faults": {
+      "cut": {"rate": 0.1, "after": 3, "by": "mid_event"}, "stall": {"after": 4, "for": "1m"},
+      "drip": {"bytes": 5, "delay": "1ms"}, "error_event": {"after": 2, "code": "c", "message": "m"},
+      "malformed_frame": {"rate": 0.2, "after": "head"}, "missing_done": 0.3, "missing_finish": 1,
+    },
+  },
 })";
 
 script_errors errors_of(std::string_view text) {
@@ -53,7 +61,47 @@ TEST_CASE("every key of a script is read") {
   CHECK_FALSE(read->outages[1].length);
   CHECK(read->outages[1].what.status == 502);
   CHECK(read->models == std::vector<std::string>{"a", "b"});
-  CHECK(read->stream_interval == 20ms);
+}
+
+TEST_CASE("every key about streams is read") {
+  const auto read = read_script(whole);
+  REQUIRE(read.has_value());
+  const auto& s = read->stream;
+  CHECK(s.chunks == 7u);
+  CHECK(s.text == "la ");
+  CHECK(s.first.shape == distribution::exponential);
+  CHECK(s.first.mean == 1s);
+  CHECK(s.interval.shape == distribution::fixed);
+  CHECK(s.interval.mean == 20ms);
+  CHECK(s.usage == usage_policy::always);
+  CHECK(s.comments);
+  CHECK(s.keep_alive == duration(5s));
+  CHECK(s.faults.cut.rate == 0.1);
+  CHECK(s.faults.cut.after == 3);
+  CHECK(s.faults.cut.by == cut_kind::mid_event);
+  CHECK(s.faults.stall.rate == 1);
+  CHECK(s.faults.stall.after == 4);
+  CHECK(s.faults.stall.length == duration(1min));
+  CHECK(s.faults.drip.bytes == 5);
+  CHECK(s.faults.drip.delay == 1ms);
+  CHECK(s.faults.error_event.after == 2);
+  CHECK(s.faults.error_event.code == "c");
+  CHECK(s.faults.error_event.message == "m");
+  CHECK(s.faults.malformed_frame.rate == 0.2);
+  CHECK(s.faults.malformed_frame.after == after_head);
+  CHECK(s.faults.missing_done == 0.3);
+  CHECK(s.faults.missing_finish == 1);
+}
+
+TEST_CASE("a stream without settings is a good one, and an error event is the first event unless said otherwise") {
+  const auto read = read_script(R"({"stream":{"faults":{"error_event":{}}}})");
+  REQUIRE(read.has_value());
+  CHECK_FALSE(read->stream.chunks);
+  CHECK(read->stream.usage == usage_policy::requested);
+  CHECK(read->stream.faults.error_event.rate == 1);
+  CHECK(read->stream.faults.error_event.after == after_head);
+  CHECK(read->stream.faults.cut.rate == 0);
+  CHECK(read->stream.faults.missing_done == 0);
 }
 
 TEST_CASE("a script that is written reads as the same script") {
@@ -88,6 +136,28 @@ TEST_CASE("what is wrong with a script is told with place, value and what is acc
       {R"({"outages":[{"kind":"reset","status":500}]})", "/outages/0", "", "kind \"status\" only"},
       {R"({"models":["",1]})", "/models/0", "\"\"", "non-empty"},
       {R"({"latencies":1})", "/latencies", "1", "\"latency\""},
+      {R"({"stream":{"intervals":"1s"}})", "/stream/intervals", "\"1s\"", "\"interval\""},
+      {R"({"stream":{"interval":"soon"}})", "/stream/interval", "\"soon\"", "a duration"},
+      {R"({"stream":{"first":{"mean":"1s","min":"2s","max":"1s"}}})", "/stream/first", "", "must not be more"},
+      {R"({"stream":{"first":5}})", "/stream/first", "5", "an object"},
+      {R"({"stream":{"chunks":-1}})", "/stream/chunks", "-1", "0 to 1000000"},
+      {R"({"stream":{"chunks":2.5}})", "/stream/chunks", "2.5", "a whole number"},
+      {R"({"stream":{"text":""}})", "/stream/text", "\"\"", "non-empty"},
+      {R"({"stream":{"usage":"sometimes"}})", "/stream/usage", "\"sometimes\"", "\"requested\""},
+      {R"({"stream":{"comments":1}})", "/stream/comments", "1", "true or false"},
+      {R"({"stream":{"keep_alive":"0s"}})", "/stream", "", "at least 1ms"},
+      {R"({"stream":{"faults":{"cuts":{}}}})", "/stream/faults/cuts", "{}", "\"cut\""},
+      {R"({"stream":{"faults":{"cut":{"at":3}}}})", "/stream/faults/cut/at", "3", "\"after\""},
+      {R"({"stream":{"faults":{"cut":{"after":"tail"}}}})", "/stream/faults/cut/after", "\"tail\"", "\"head\""},
+      {R"({"stream":{"faults":{"cut":{"by":"axe"}}}})", "/stream/faults/cut/by", "\"axe\"", "\"mid_event\""},
+      {R"({"stream":{"faults":{"cut":{"rate":2}}}})", "/stream/faults/cut/rate", "2", "0 to 1"},
+      {R"({"stream":{"faults":{"cut":3}}})", "/stream/faults/cut", "3", "an object"},
+      {R"({"stream":{"faults":{"stall":{"for":1}}}})", "/stream/faults/stall/for", "1", "a duration"},
+      {R"({"stream":{"faults":{"drip":{"bytes":3}}}})", "/stream/faults/drip", "", "are needed"},
+      {R"({"stream":{"faults":{"drip":{"bytes":0,"delay":"1ms"}}}})", "/stream/faults/drip/bytes", "0", "from 1"},
+      {R"({"stream":{"faults":{"error_event":{"code":1}}}})", "/stream/faults/error_event/code", "1", "non-empty"},
+      {R"({"stream":{"faults":{"malformed_frame":{"after":-2}}}})", "/stream/faults/malformed_frame/after", "-2", ""},
+      {R"({"stream":{"faults":{"missing_done":true}}})", "/stream/faults/missing_done", "true", "0 to 1"},
       {R"([])", "", "[]", "an object"},
       {R"({"faults":{"reset":0.6,"silence":0.5}})", "", "", "not be more than 1"},
       {"{\n  \"latency\" 1}", "", "", "line 2, column 13"},
@@ -102,6 +172,15 @@ TEST_CASE("what is wrong with a script is told with place, value and what is acc
     CHECK(e.message.find(message) != std::string::npos);
     CHECK(to_string(e).find(message) != std::string::npos);
   }
+}
+
+TEST_CASE("the text of a stream is bounded, by chunk and in all") {
+  const auto script = [](std::size_t chunks, std::size_t length) {
+    return R"({"stream":{"chunks":)" + std::to_string(chunks) + R"(,"text":")" + std::string(length, 'x') + "\"}}";
+  };
+  CHECK(read_script(script(4096, longest_chunk)).has_value());
+  CHECK(errors_of(script(4097, longest_chunk)).front().pointer == "/stream");
+  CHECK(errors_of(script(1, longest_chunk + 1)).front().pointer == "/stream/text");
 }
 
 TEST_CASE("all errors of a script are told at once") {
