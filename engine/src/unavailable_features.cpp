@@ -1,6 +1,5 @@
 #include "switchyard/engine/validate.hpp"
 
-#include <array>
 #include <functional>
 
 namespace switchyard {
@@ -25,13 +24,6 @@ void find_static_providers(const config& settings, const report& found) {
   for (const auto& [name, provider] : settings.providers) {
     if (provider.type == provider_settings::kind::static_answer)
       found(child_pointer(child_pointer("/providers", name), "type"), "\"static\"");
-  }
-}
-
-void find_usage_injection(const config& settings, const report& found) {
-  for (const auto& [name, provider] : settings.providers) {
-    if (provider.stream_usage_inject)
-      found(child_pointer(child_pointer("/providers", name), "stream_usage"), "\"inject\"");
   }
 }
 
@@ -72,10 +64,9 @@ void find_cluster(const config& settings, const report& found) {
 }
 
 /// A later version that brings a feature deletes its row.
-constexpr std::array<missing_feature, 10> missing_features{{
+constexpr missing_feature missing_features[] = {
     {"a canary", find_canaries},
     {"a static provider", find_static_providers},
-    {"asking for usage in streams", find_usage_injection},
     {"reordering by health", find_reordering},
     {"failing interrupted keys", find_interrupted_failing},
     {"the cache", find_cache},
@@ -83,7 +74,7 @@ constexpr std::array<missing_feature, 10> missing_features{{
     {"serving TLS", find_tls},
     {"CORS", find_cors},
     {"a cluster", find_cluster},
-}};
+};
 
 } // namespace
 

@@ -50,6 +50,8 @@ public:
   }
 
   std::shared_ptr<attempt_handle> start(provider_request request, std::shared_ptr<attempt_listener> listener) override {
+    if (core_->rules.prepare)
+      core_->rules.prepare(request);
     const auto thread = threads_.pick_index();
     const bool here = thread == threads_.current_index();
     auto attempt =

@@ -62,4 +62,14 @@ std::string with_usage(std::string_view body) {
   return std::string(body);
 }
 
+void ask_for_usage(provider_request& request) {
+  const bool has_option = request.path == provider_path(operation::chat_completions) ||
+                          request.path == provider_path(operation::completions);
+  if (!request.stream || !has_option || !request.body || asks_for_usage(*request.body))
+    return;
+  auto body = with_usage(*request.body);
+  request.usage_injected = asks_for_usage(body);
+  request.body = std::make_shared<const std::string>(std::move(body));
+}
+
 } // namespace switchyard::openai

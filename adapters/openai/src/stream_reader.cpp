@@ -201,7 +201,8 @@ std::unique_ptr<stream_reader> make_stream_reader(operation op, std::size_t requ
 std::unique_ptr<stream_reader> read_stream_by_path(const provider_request& request) {
   for (const auto op : {operation::chat_completions, operation::completions, operation::responses})
     if (request.path == provider_path(op))
-      return make_stream_reader(op, request.body ? request.body->size() : 0);
+      return make_stream_reader(op, request.body ? request.body->size() : 0,
+                                {.withhold_usage = request.usage_injected});
   return nullptr;
 }
 

@@ -162,7 +162,10 @@ std::optional<start_error> core_impl::make_providers() {
   for (const auto& [name, settings] : config_.providers) {
     if (providers_.contains(name))
       continue;
-    auto made = http::make_client(io_, settings, {openai::inspect_by_path, openai::read_stream_by_path});
+    http::client_rules rules{openai::inspect_by_path, openai::read_stream_by_path, {}};
+    if (settings.stream_usage_inject)
+      rules.prepare = openai::ask_for_usage;
+    auto made = http::make_client(io_, settings, std::move(rules));
     if (!made)
       return start_error{start_error::kind::provider, "provider " + name + ": " + made.error()};
     providers_[name] = std::move(*made);

@@ -24,7 +24,6 @@ TEST_CASE("what this version does not have is refused by name, not ignored") {
   check_unavailable(with(full, "/cache/enabled", "true"), "/cache/enabled");
   check_unavailable(with(full, "/budgets", R"([{"requests": 5}])"), "/budgets");
   check_unavailable(with(full, "/circuits/llm/canary", canary), "/circuits/llm/canary");
-  check_unavailable(with(full, "/providers/openai/stream_usage", "\"inject\""), "/providers/openai/stream_usage");
   check_unavailable(with(full, "/providers/fixed", R"({"type": "static", "body": {}})"), "/providers/fixed/type");
   check_unavailable(with(full, "/health/reorder", "\"all\""), "/health/reorder");
   check_unavailable(with(full, "/health/reorder", "\"fallbacks\""), "/health/reorder");

@@ -2,6 +2,7 @@
 
 #include "support/catch.hpp"
 
+using namespace switchyard;
 using namespace switchyard::openai;
 
 TEST_CASE("a request asks for usage by include_usage alone [S6]") {
@@ -79,4 +80,40 @@ TEST_CASE("a request with usage asked for still names its model") {
   CHECK(view->stream);
   CHECK(with_model(body, *view, "m") ==
         R"({"stream_options":{"include_usage":true},"model":"m","stream":true,"messages":[]})");
+}
+
+TEST_CASE("a provider's usage is asked for where the client did not, and kept back from it [S6]") {
+  provider_request r;
+  r.path = "/chat/completions";
+  r.stream = true;
+  r.body = std::make_shared<const std::string>(R"({"model":"m","stream":true})");
+  SECTION("it did not") {
+    ask_for_usage(r);
+    CHECK(asks_for_usage(*r.body));
+    CHECK(r.usage_injected);
+    const auto reader = read_stream_by_path(r);
+    std::string out;
+    reader->feed("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
+                 "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\ndata: [DONE]\n\n",
+                 out);
+    CHECK(out.find("usage") == std::string::npos);
+    CHECK(out.find("[DONE]") != std::string::npos);
+    CHECK(reader->tokens().output == 4u);
+    CHECK_FALSE(reader->tokens().estimated);
+  }
+  SECTION("it did") {
+    r.body = std::make_shared<const std::string>(R"({"stream":true,"stream_options":{"include_usage":true}})");
+    ask_for_usage(r);
+    CHECK_FALSE(r.usage_injected);
+  }
+  SECTION("it is no stream") {
+    r.stream = false;
+    ask_for_usage(r);
+    CHECK_FALSE(asks_for_usage(*r.body));
+  }
+  SECTION("responses have no such option") {
+    r.path = "/responses";
+    ask_for_usage(r);
+    CHECK_FALSE(asks_for_usage(*r.body));
+  }
 }

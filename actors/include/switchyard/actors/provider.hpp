@@ -23,6 +23,7 @@ struct provider_request {
   std::shared_ptr<const std::string> body;    ///< with the provider's model in it; never null
   std::shared_ptr<const header_list> headers; ///< end-to-end fields to pass on; may be null
   bool stream = false;                        ///< the answer may flow (actors/stream.hpp)
+  bool usage_injected = false; ///< the stream's usage is asked for on our own account, and kept back [S6]
 };
 
 /// What an attempt came to.

@@ -23,10 +23,12 @@ using answer_inspector = std::function<void(const provider_request& request, pro
 /// Makes the reader for a streamed answer to this request; null: it is taken as a whole.
 using stream_reader_factory = std::function<std::unique_ptr<stream_reader>(const provider_request& request)>;
 
-/// What a client is told of the operations it carries. Both are called on the I/O threads.
+/// What a client is told of the operations it carries. All are called on the I/O threads, but `prepare` on whatever
+/// thread starts the attempt.
 struct client_rules {
-  answer_inspector inspect;          ///< may be empty: status and body are not looked at
-  stream_reader_factory read_stream; ///< may be empty: answers do not flow, and are taken as a whole
+  answer_inspector inspect;                         ///< may be empty: status and body are not looked at
+  stream_reader_factory read_stream;                ///< may be empty: answers do not flow, and are taken as a whole
+  std::function<void(provider_request&)> prepare{}; ///< changes a request before it is sent; may be empty
 };
 
 /// Figures of a client's pool.

@@ -47,6 +47,10 @@ std::unique_ptr<stream_reader> make_stream_reader(operation op, std::size_t requ
 /// for a path that is none of the operations: what flows there is not known.
 std::unique_ptr<stream_reader> read_stream_by_path(const provider_request& request);
 
+/// Asks for the usage of a stream whose client did not (`stream_usage` "inject") [S6]: the request's body then says so,
+/// and `usage_injected` makes read_stream_by_path keep back the event that has nothing else. Responses tell it anyway.
+void ask_for_usage(provider_request& request);
+
 /// Whether a request for a stream asks for its usage: `stream_options.include_usage` is true. `body` is one that
 /// inspect_request has accepted.
 bool asks_for_usage(std::string_view body);
