@@ -61,7 +61,8 @@ json::object row_json(const attempt_row& r) {
           {"time_to_first_token_ms", ms_or_null(r.time_to_first_token)},
           {"outcome_unknown", r.outcome_unknown},
           {"tokens_in", or_null(r.tokens.input)},
-          {"tokens_out", or_null(r.tokens.output)}};
+          {"tokens_out", or_null(r.tokens.output)},
+          {"tokens_estimated", r.tokens.estimated}};
 }
 
 json::object row_json(const request_row& r) {
@@ -88,6 +89,7 @@ json::object row_json(const request_row& r) {
           {"outcome_unknown", r.outcome_unknown},
           {"tokens_in", or_null(r.tokens.input)},
           {"tokens_out", or_null(r.tokens.output)},
+          {"tokens_estimated", r.tokens.estimated},
           {"cost", or_null(r.cost)}};
 }
 

@@ -56,12 +56,14 @@ std::optional<duration> read_duration(byte_reader& in) {
 void write_tokens(byte_writer& out, const token_usage& t) {
   write_optional(out, t.input, [&](std::uint64_t v) { out.varint(v); });
   write_optional(out, t.output, [&](std::uint64_t v) { out.varint(v); });
+  out.u8(t.estimated);
 }
 
 token_usage read_tokens(byte_reader& in) {
   token_usage t;
   t.input = read_optional<std::uint64_t>(in, [&] { return in.varint(); });
   t.output = read_optional<std::uint64_t>(in, [&] { return in.varint(); });
+  t.estimated = read_flag(in);
   return t;
 }
 

@@ -43,6 +43,7 @@ TEST_CASE("an attempt's row has every field of the log, unknown ones as null [H4
                                                                        {"outcome_unknown", false},
                                                                        {"tokens_in", nullptr},
                                                                        {"tokens_out", nullptr},
+{"tokens_estimated", false},
                                                                        {"request_id", "id-1"}});
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("what is known of an attempt is shown") {
   a.status.reset();
   a.time_to_first_token = 20ms;
   a.outcome_unknown = true;
-  a.tokens = {7, 0};
+  a.tokens = {7, 0, true};
   const auto o = to_json(telemetry_row{"id-1", a});
   CHECK(o.at("region") == "eu");
   CHECK(o.at("circuit") == "alpha/m/eu");
@@ -65,6 +66,7 @@ TEST_CASE("what is known of an attempt is shown") {
   CHECK(o.at("outcome_unknown") == true);
   CHECK(o.at("tokens_in") == 7);
   CHECK(o.at("tokens_out") == 0); // known, and none
+  CHECK(o.at("tokens_estimated") == true);
 }
 
 TEST_CASE("a request's row has every field of the log [H4 H8 U2]") {
@@ -96,6 +98,7 @@ TEST_CASE("a request's row has every field of the log [H4 H8 U2]") {
                                                           {"outcome_unknown", false},
                                                           {"tokens_in", nullptr},
                                                           {"tokens_out", nullptr},
+{"tokens_estimated", false},
                                                           {"cost", nullptr},
                                                           {"request_id", "id-1"}});
 }

@@ -31,7 +31,8 @@ std::optional<failure_class> any_failure() {
 }
 
 token_usage any_tokens() {
-  return {maybe(rc::gen::arbitrary<std::uint64_t>()), maybe(rc::gen::arbitrary<std::uint64_t>())};
+  return {maybe(rc::gen::arbitrary<std::uint64_t>()), maybe(rc::gen::arbitrary<std::uint64_t>()),
+          *rc::gen::arbitrary<bool>()};
 }
 
 std::optional<duration> maybe_duration() {
@@ -77,7 +78,7 @@ telemetry_record any_record() {
 }
 
 bool same(const token_usage& a, const token_usage& b) {
-  return a.input == b.input && a.output == b.output;
+  return a.input == b.input && a.output == b.output && a.estimated == b.estimated;
 }
 
 bool same(const attempt_row& a, const attempt_row& b) {
