@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 struct answer {
   int status = 200;
@@ -14,8 +15,14 @@ struct answer {
 /// Answers the body of a POST.
 using answer_function = std::function<boost::asio::awaitable<answer>(std::string body)>;
 
-/// Serves the requests of one connection until the client leaves: POST /ask, everything else is 404.
-boost::asio::awaitable<void> serve(boost::asio::ip::tcp::socket socket, answer_function ask);
+/// Sends a piece of an answer's body to the client.
+using piece_writer = std::function<boost::asio::awaitable<void>(std::string_view piece)>;
 
-/// Sends one POST /ask and returns the answer.
-boost::asio::awaitable<answer> post_ask(boost::asio::ip::tcp::endpoint server, std::string body);
+/// Answers the body of a POST piece by piece, or at once where nothing was written.
+using stream_function = std::function<boost::asio::awaitable<answer>(std::string body, piece_writer write)>;
+
+/// Serves the requests of one connection until the client leaves: POST /ask and /ask/stream, everything else is 404.
+boost::asio::awaitable<void> serve(boost::asio::ip::tcp::socket socket, answer_function ask, stream_function stream);
+
+/// Sends one POST and returns the answer.
+boost::asio::awaitable<answer> post(boost::asio::ip::tcp::endpoint server, std::string path, std::string body);

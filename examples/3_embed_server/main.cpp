@@ -3,27 +3,33 @@
 //   embed_server [--once] [PORT] [BASE_URL MODEL]...
 //
 // A small server on Boost.Beast and coroutines. `POST /ask` takes a question as plain text, submits it to the runtime
-// and answers with what the first provider that can says:
+// and answers with what the first provider that can says; `POST /ask/stream` passes the provider's events on as they
+// come:
 //
 //   $ embed_server 8000 http://localhost:11434/v1 llama3 https://api.example.com/v1 some-model
 //   $ curl -d 'How are you?' localhost:8000/ask
+//   $ curl -N -d 'How are you?' localhost:8000/ask/stream
 //
 // Each BASE_URL MODEL is an OpenAI-compatible provider, the later ones are fallbacks of the first; the key for all of
 // them, if one is needed, is taken from the variable API_KEY. Without any, two providers inside this process answer.
-// With --once the server asks itself one question, prints the answer and ends: status 0 when there was one.
+// With --once the server asks itself one question in both ways, prints the answers and ends: status 0 when there were
+// any.
 //
 // What to see here: the request is awaited in the session's coroutine like any other operation; its error becomes the
-// HTTP answer; the runtime has threads of its own, and results come back to the coroutine's executor.
+// HTTP answer; the runtime has threads of its own, and results come back to the coroutine's executor. A piece of a
+// stream is awaited too: as long as its write is not done, the provider is read no further than a bound.
 
 #include "fake_provider.hpp"
 #include "http_session.hpp"
 
 #include "switchyard/runtime/runtime.hpp"
+#include "switchyard/runtime/stream.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -100,27 +106,59 @@ boost::system::result<switchyard::runtime, switchyard::start_error> start(const 
   return switchyard::runtime::start(std::move(c), std::move(options));
 }
 
-// The whole use of the library: a question in, an answer of some provider out.
-asio::awaitable<answer> ask(switchyard::runtime& runtime, std::string question) {
+switchyard::request request_of(std::string question, bool stream) {
   const boost::json::object body{
+      {"stream", stream},
       {"messages", boost::json::array{boost::json::object{{"role", "user"}, {"content", std::move(question)}}}}};
-  switchyard::request request{.route = "ask", .body = boost::json::serialize(body)};
-  const auto result = co_await runtime.async_submit(std::move(request), asio::use_awaitable);
+  return {.route = "ask", .body = boost::json::serialize(body)};
+}
+
+answer answer_of(const switchyard::submit_result& result) {
   if (result)
-    co_return answer{200, result->body};
+    return answer{200, result->body};
   const auto& error = result.error();
-  co_return answer{
+  return answer{
       switchyard::http_status(error.code),
       boost::json::serialize(boost::json::object{{"error", to_string(error.code)}, {"message", error.message}})};
+}
+
+// The whole use of the library: a question in, an answer of some provider out.
+asio::awaitable<answer> ask(switchyard::runtime& runtime, std::string question) {
+  co_return answer_of(co_await runtime.async_submit(request_of(std::move(question), false), asio::use_awaitable));
+}
+
+// The same as a stream. After its first piece an error can only be told as one more event.
+asio::awaitable<answer> ask_stream(switchyard::runtime& runtime, std::string question, piece_writer write) {
+  const auto sink = switchyard::make_sink(co_await asio::this_coro::executor, {}, write);
+  const auto result = co_await runtime.async_stream(request_of(std::move(question), true), sink, asio::use_awaitable);
+  auto made = answer_of(result);
+  if (!result && result.error().streamed)
+    co_await write("event: error\ndata: " + made.body + "\n\n");
+  co_return made;
 }
 
 asio::awaitable<void> accept(tcp::acceptor& acceptor, switchyard::runtime& runtime) {
   for (;;) {
     auto socket = co_await acceptor.async_accept(asio::use_awaitable);
     asio::co_spawn(acceptor.get_executor(),
-                   serve(std::move(socket), [&](std::string body) { return ask(runtime, std::move(body)); }),
+                   serve(
+                       std::move(socket), [&](std::string body) { return ask(runtime, std::move(body)); },
+                       [&](std::string body, piece_writer write) {
+                         return ask_stream(runtime, std::move(body), std::move(write));
+                       }),
                    asio::detached);
   }
+}
+
+// Whether both ways to ask gave an answer.
+asio::awaitable<bool> ask_once(tcp::endpoint server) {
+  bool answered = true;
+  for (const auto* path : {"/ask", "/ask/stream"}) {
+    const auto a = co_await post(server, path, "How are you?");
+    std::cout << path << ": " << a.status << '\n' << a.body << '\n';
+    answered = answered && a.status == 200;
+  }
+  co_return answered;
 }
 
 int run(const command_line& line) {
@@ -137,9 +175,8 @@ int run(const command_line& line) {
   int status = 0;
   asio::signal_set signals{io, SIGINT, SIGTERM};
   if (line.once)
-    asio::co_spawn(io, post_ask(acceptor.local_endpoint(), "How are you?"), [&](std::exception_ptr failed, answer a) {
-      std::cout << a.status << ' ' << a.body << '\n';
-      status = !failed && a.status == 200 ? 0 : 1;
+    asio::co_spawn(io, ask_once(acceptor.local_endpoint()), [&](std::exception_ptr failed, bool answered) {
+      status = !failed && answered ? 0 : 1;
       io.stop();
     });
   else
