@@ -52,7 +52,7 @@ struct breaker_state {
 
   void count(const outcome_report& report, time_point at) {
     own->report(report, at);
-    if (report.probe != 0 && !holders.empty())
+    if (report.probe != 0 && report.what != outcome::flowing && !holders.empty())
       unwatch(report.probe);
     ++counted;
     rates_due = true;

@@ -76,6 +76,8 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
         },
         action);
   }
+  if (std::exchange(receiver_failed_, false))
+    return cancel(false, now, listener);
   if (!std::exchange(start_failed_, false))
     return wish;
   provider_result nothing; // a provider of the program's own that throws has failed, and may be tried again
@@ -117,8 +119,13 @@ runner_request request_runner::content_begun(provider_result&& head, time_point 
 
 void request_runner::let_flow() {
   auto head = make_result({.what = flow_action::finish::kind::answer, .code = {}, .retry_after = {}});
-  spec_.receiver->on_begin(std::move(head));
-  attempt_->stream_to(spec_.receiver);
+  try {
+    spec_.receiver->on_begin(std::move(head));
+    attempt_->stream_to(spec_.receiver);
+  } catch (const std::exception& e) { // a program's own receiver: as if its caller had left
+    environment_->shared->log(log_level::error, std::string{"the receiver of a stream failed: "} + e.what());
+    receiver_failed_ = true;
+  }
 }
 
 runner_request request_runner::key_answered(const key_answer& answer, time_point now,
@@ -142,7 +149,12 @@ runner_request request_runner::cancel(bool force, time_point now, const listener
 flow_input::attempt_progress request_runner::progress() const {
   if (!attempt_)
     return {};
-  return {.sent = attempt_->sent(), .responded = attempt_->responded(), .tokens = attempt_->tokens()};
+  const auto stream = attempt_->progress();
+  return {.sent = attempt_->sent(),
+          .responded = attempt_->responded(),
+          .tokens = stream.tokens,
+          .ended = stream.ended,
+          .failure = stream.failure};
 }
 
 idempotency_actor request_runner::shard() const {

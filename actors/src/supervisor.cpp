@@ -33,9 +33,15 @@ struct supervisor_state {
       watched[child.address()] = i;
       self->monitor(child);
     } catch (const std::exception& e) {
-      shared->log(log_level::error, all[i].name + " cannot be started: " + e.what());
-      restart_later(i);
+      not_started(i, e.what());
+    } catch (...) {
+      not_started(i, "unknown reason");
     }
+  }
+
+  void not_started(std::size_t i, const std::string& why) {
+    shared->log(log_level::error, all[i].name + " cannot be started: " + why);
+    restart_later(i);
   }
 
   void restart_later(std::size_t i) { self->delayed_send(self, shortest_life, restart_actor{i}); }

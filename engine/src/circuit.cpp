@@ -207,6 +207,8 @@ report_result circuit::report_call(const outcome_report& r, time_point now) {
   case outcome::failure:
     count_failure(r, now);
     break;
+  case outcome::flowing: // of probes only
+    return report_result::ignored;
   }
   evaluate(r.at, now);
   return report_result::counted;
@@ -287,6 +289,10 @@ report_result circuit::report_probe(const outcome_report& r) {
   }
   if (r.what == outcome::hanging)
     return report_result::ignored; // the lease rules it [C8]
+  if (r.what == outcome::flowing) {
+    found->lease_end = time_point::max();
+    return report_result::counted;
+  }
   probes_.erase(found);
   switch (r.what) {
   case outcome::success:
@@ -301,6 +307,7 @@ report_result circuit::report_probe(const outcome_report& r) {
   case outcome::neutral:
   case outcome::cancelled:
   case outcome::hanging:
+  case outcome::flowing:
     break; // the slot is free again
   }
   return report_result::ignored;

@@ -93,7 +93,7 @@ constexpr std::uint32_t overflow_name = 1u << 31;
 constexpr unsigned incarnation_shift = 28;
 constexpr std::uint32_t name_mask = (1u << 27) - 1; ///< so that a name plus 1 is never 0
 
-bool is_plain_success(const outcome_report& r) noexcept {
+inline bool is_plain_success(const outcome_report& r) noexcept {
   return r.what == outcome::success && r.probe == 0 && r.amends == 0;
 }
 

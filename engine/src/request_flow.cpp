@@ -117,6 +117,7 @@ void request_flow::on(const flow_input::content_begun& c) {
   first_content_ = now_;
   slow_at_.reset(); // a stream's time runs to its first content chunk [C1]
   stream_status_ = c.status;
+  report_flowing();
   actions_.push_back(flow_action::let_flow{});
 }
 
@@ -186,7 +187,10 @@ void request_flow::on(const flow_input::cancel& c) {
   case state::streaming:
     if (!abandoned())
       return;
-    stop_attempt(failure_class::cancelled, c.attempt);
+    if (state_ == state::streaming && c.attempt.ended)
+      end_stream_early(c.attempt);
+    else
+      stop_attempt(failure_class::cancelled, c.attempt);
     return fail_with(code, failure_class::cancelled);
   case state::backing_off:
     if (!abandoned())

@@ -273,6 +273,18 @@ void request_flow::stream_done(const flow_input::attempt_done& r) {
   fail_with(code_of_break(r), *r.failure);
 }
 
+// The caller leaves when the provider has done its part: that counts as what it was [S2, C4].
+void request_flow::end_stream_early(const flow_input::attempt_progress& attempt) {
+  actions_.push_back(flow_action::stop_attempt{});
+  flow_input::attempt_done ended;
+  ended.failure = attempt.failure;
+  ended.status = stream_status_;
+  ended.sent = true;
+  ended.tokens = attempt.tokens;
+  record_attempt(ended, ended.failure);
+  end_call(ended.failure);
+}
+
 void request_flow::note_wait(std::optional<duration> wait) {
   if (wait && (!earliest_try_ || plus(now_, *wait) < *earliest_try_))
     earliest_try_ = plus(now_, *wait);
@@ -329,6 +341,19 @@ void request_flow::report_hanging() {
   outcome_report r;
   r.generation = permit_.generation;
   r.what = outcome::hanging;
+  r.at = now_;
+  hand_in(r);
+}
+
+// A provider that answers has answered its probe in time, however long its stream goes on: the lease, as the deadline,
+// runs to the first content [B8, C8].
+void request_flow::report_flowing() {
+  if (!permit_.held || permit_.probe == 0)
+    return;
+  outcome_report r;
+  r.generation = permit_.generation;
+  r.probe = permit_.probe;
+  r.what = outcome::flowing;
   r.at = now_;
   hand_in(r);
 }

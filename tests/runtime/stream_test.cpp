@@ -55,6 +55,14 @@ core_options in_memory() {
   return o;
 }
 
+// A request is counted until after its handler was told.
+bool comes_to_rest(const runtime& r) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (r.in_flight() != 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  return r.in_flight() == 0;
+}
+
 request stream_request() {
   auto r = chat_request();
   r.body = R"({"stream":true,"messages":[]})";
@@ -96,7 +104,7 @@ TEST_CASE("a stream flows to its sink, byte for byte, and the completion tells i
   CHECK(r->body.empty());
   CHECK(to.got == events);
   CHECK(to.provider == "p");
-  CHECK(runtime.in_flight() == 0);
+  CHECK(comes_to_rest(runtime));
 }
 
 TEST_CASE("a keyed stream flows in the same way, through a request actor [I9]") {
@@ -164,7 +172,77 @@ TEST_CASE("cancelling a stream ends it at the provider [S4]") {
   REQUIRE(result);
   CHECK(result->error().code == errc::cancelled);
   CHECK(left.get_future().get());
-  CHECK(runtime.in_flight() == 0);
+  CHECK(comes_to_rest(runtime));
+}
+
+TEST_CASE("a request that ends while its sink takes a piece completes when that is done") {
+  std::promise<bool> left;
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(head);
+    p.write(text({role, hello}));
+    left.set_value(p.sees_end());
+  });
+  auto runtime = start(route_to(server.url()), in_memory());
+  // A sink that the test lets go on.
+  struct held : stream_receiver {
+    void on_begin(std::shared_ptr<const request_result>) override {}
+    void on_bytes(std::string_view, std::function<void(bool)> t) override { taken.set_value(std::move(t)); }
+    std::promise<std::function<void(bool)>> taken;
+  };
+  const auto sink = std::make_shared<held>();
+  asio::cancellation_signal signal;
+  std::promise<submit_result> result;
+  auto completed = result.get_future();
+  runtime.async_stream(stream_request(), sink, asio::bind_cancellation_slot(signal.slot(), [&](submit_result r) {
+                         result.set_value(std::move(r));
+                       }));
+  auto taken = value_of(sink->taken.get_future());
+  signal.emit(asio::cancellation_type::terminal);
+  CHECK(value_of(left.get_future())); // it has ended at the provider
+  CHECK(completed.wait_for(0s) == std::future_status::timeout);
+  SECTION("the piece is taken") {
+    taken(true);
+  }
+  SECTION("the sink drops what it was given") {
+    taken = nullptr;
+  }
+  CHECK(value_of(std::move(completed)).error().code == errc::cancelled);
+}
+
+TEST_CASE("a receiver that ends its stream from within, at whatever point, ends its request [S4]") {
+  struct rude : stream_receiver {
+    explicit rude(int w) : when(w) {}
+    void on_begin(std::shared_ptr<const request_result>) override {
+      if (when == 0)
+        throw std::runtime_error("not now");
+    }
+    void on_bytes(std::string_view, std::function<void(bool)> taken) override {
+      if (when == 1)
+        throw std::runtime_error("no room");
+      taken(false);
+    }
+    int when;
+  };
+  const int when = GENERATE(0, 1, 2);
+  std::promise<bool> left;
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(head);
+    p.write(text({role, hello}));
+    left.set_value(p.sees_end());
+  });
+  auto o = in_memory();
+  o.io_threads = 1;
+  auto runtime = start(route_to(server.url()), std::move(o));
+  auto r = stream_request();
+  if (GENERATE(true, false))
+    r.idempotency_key = "k"; // through a request actor
+  const auto result = value_of(runtime.async_stream(std::move(r), std::make_shared<rude>(when), asio::use_future));
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == errc::cancelled);
+  CHECK(value_of(left.get_future()));
+  CHECK(comes_to_rest(runtime));
 }
 
 TEST_CASE("what a sink throws ends its request, as if the caller had left [S4]") {

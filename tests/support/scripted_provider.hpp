@@ -24,9 +24,9 @@ class scripted_provider final : public provider {
       const std::lock_guard lock{mutex};
       sink = std::move(s);
     }
-    token_usage tokens() const noexcept override {
+    stream_progress progress() const noexcept override {
       const std::lock_guard lock{mutex};
-      return so_far;
+      return {.tokens = so_far};
     }
 
     mutable std::mutex mutex;

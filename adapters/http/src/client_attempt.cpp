@@ -4,11 +4,19 @@
 #include "client_core.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/string.hpp>
 
 #include <utility>
 
 namespace switchyard::http {
+
+namespace {
+
+/// The longest single wait of a timer: limits may be far beyond what the clock's arithmetic bears.
+constexpr duration longest_wait = std::chrono::hours{1};
+
+} // namespace
 
 client_attempt::client_attempt(std::shared_ptr<client_core> core, std::size_t thread, time_point now,
                                provider_request request, std::shared_ptr<attempt_listener> listener)
@@ -74,7 +82,7 @@ void client_attempt::on_body(bool last) {
     stream_->finish();
   {
     std::lock_guard lock(mutex_);
-    tokens_ = stream_->reader().tokens();
+    progress_.tokens = stream_->reader().tokens();
   }
   if (!stream_->content() && stream_->waits())
     begin_content();
@@ -168,13 +176,14 @@ void client_attempt::sink_failed() noexcept {
   stream_->discard();
   if (auto* c = connection_)
     return c->fail_attempt(transport_error::cancelled, "the stream's sink takes no more");
-  result_.error = transport_error::cancelled; // instead of a result that was only waiting for the sink
+  if (!result_.error && !result_.failure) // else the provider has failed already, and that counts
+    result_.error = transport_error::cancelled;
   conclude();
 }
 
-token_usage client_attempt::tokens() const noexcept {
+attempt_handle::stream_progress client_attempt::progress() const noexcept {
   std::lock_guard lock(mutex_);
-  return tokens_;
+  return progress_;
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------
@@ -187,6 +196,8 @@ bool client_attempt::end() noexcept {
   }
   if (stream_)
     stream_->close();
+  if (const auto timer = drain_timer_.lock())
+    timer->cancel();
   core_->pools[thread_].attempt_ended();
   return true;
 }
@@ -206,8 +217,7 @@ void client_attempt::finish() noexcept {
       result_.error_detail = "the answer could not be inspected";
     }
   }
-  if (!stream_ || !stream_->content() || stream_->drained())
-    conclude();
+  conclude_when_drained();
 }
 
 void client_attempt::finish(transport_error error, std::string detail) noexcept {
@@ -226,8 +236,40 @@ void client_attempt::finish(transport_error error, std::string detail) noexcept 
   result_.status = 0;
   result_.headers.clear();
   result_.body = {};
+  if (stream_ && error == transport_error::stream_timeout)
+    stream_->discard(); // the time is over for those who have not taken everything, too
+  conclude_when_drained();
+}
+
+// The provider's part is over. What the sink has not taken yet waits for it, at most as long as the stream may last.
+// The timer's handler owns the attempt, as a connection did before: it is abandoned when the I/O threads go.
+void client_attempt::conclude_when_drained() noexcept {
   if (!stream_ || !stream_->content() || stream_->drained())
-    conclude();
+    return conclude();
+  {
+    std::lock_guard lock(mutex_);
+    progress_.ended = true;
+    progress_.failure = result_.error ? std::optional{classify(*result_.error)} : result_.failure;
+  }
+  const auto timer = std::make_shared<boost::asio::steady_timer>(context_);
+  drain_timer_ = timer;
+  timer->expires_at(std::min(limit_, clock_now() + longest_wait));
+  timer->async_wait([timer, self = attempt_ref{shared_from_this()}](const boost::system::error_code& stopped) mutable {
+    const auto attempt = self.release();
+    if (!stopped && attempt->under_way_)
+      attempt->drain_timed_out();
+  });
+}
+
+void client_attempt::drain_timed_out() noexcept {
+  if (clock_now() < limit_)
+    return conclude_when_drained(); // a wait that was cut short: limits may be far away
+  stream_->discard();
+  if (!result_.error && !result_.failure) {
+    result_.error = transport_error::stream_timeout;
+    result_.error_detail = limit_passed().second;
+  }
+  conclude();
 }
 
 void client_attempt::conclude() noexcept {

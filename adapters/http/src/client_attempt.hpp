@@ -8,6 +8,7 @@
 #include "switchyard/actors/provider.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -34,7 +35,7 @@ public:
   bool responded() const noexcept override { return responded_.load(std::memory_order_relaxed); }
   bool sent() const noexcept override { return sent_.load(std::memory_order_relaxed); }
   void stream_to(std::shared_ptr<stream_sink> sink) noexcept override;
-  token_usage tokens() const noexcept override;
+  stream_progress progress() const noexcept override;
 
   const provider_request& request() const noexcept { return request_; }
   client_core& core() const noexcept { return *core_; }
@@ -64,6 +65,7 @@ public:
   /// and so end everything.
   void on_body(bool last);
   bool stream_failed() const noexcept;
+  bool stream_ended() const noexcept { return stream_ && stream_->reader().where() == stream_reader::state::ended; }
   bool stream_full() const noexcept { return stream_ && stream_->full(); }
 
   /// The answer is whole, or what has flowed has failed: lets the inspector see it and tells the listener, as soon as
@@ -78,6 +80,8 @@ private:
   bool end() noexcept;
   void cancel_here() noexcept;
   void conclude() noexcept;
+  void conclude_when_drained() noexcept;
+  void drain_timed_out() noexcept;
   void begin_content();
   void pump() noexcept;
   void sink_failed() noexcept;
@@ -99,13 +103,14 @@ private:
   bool head_seen_ = false;
   bool finished_ = false; ///< the result is there; what has flowed may not be taken yet
   bool pumping_ = false;
+  std::weak_ptr<boost::asio::steady_timer> drain_timer_;
   std::uint32_t piece_ = 0; ///< number of the piece that is at the sink
   std::atomic<bool> responded_{false};
   std::atomic<bool> sent_{false};
   mutable std::mutex mutex_; ///< makes "under way, so post" one step for foreign threads
   bool under_way_ = true;    ///< written by the I/O thread under the mutex
   bool cancelled_ = false;   ///< under the mutex
-  token_usage tokens_;       ///< under the mutex
+  stream_progress progress_; ///< under the mutex
 };
 
 /// Holds an attempt for its I/O thread: when that goes away with its handlers, the attempt is abandoned.

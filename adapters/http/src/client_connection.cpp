@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t first_read = 4 * 1024;
 constexpr std::size_t largest_read = 64 * 1024;
+constexpr duration end_linger = std::chrono::milliseconds{500};
 constexpr std::size_t kept_buffer = 16 * 1024; ///< an idle connection keeps no more
 
 transport_error connect_error(const error_code& ec) noexcept {
@@ -166,9 +167,18 @@ void client_connection::on_received(const error_code& ec, std::size_t n) {
     read_size_ = std::min(read_size_ * 2, largest_read);
   const auto bytes = buffer_.cdata();
   buffer_.consume(answer_.feed({static_cast<const char*>(bytes.data()), bytes.size()}));
-  if (answer_.head_done() && attempt_->flows())
+  if (answer_.head_done() && flows())
     return on_stream_bytes();
   go_on();
+}
+
+// A program's own reader may throw: its failure is this attempt's.
+bool client_connection::flows() {
+  try {
+    return attempt_->flows();
+  } catch (...) {
+    return false; // and there is no stream: the answer is taken as a whole
+  }
 }
 
 void client_connection::go_on() {
@@ -186,7 +196,11 @@ void client_connection::go_on() {
 // Everybody who hears of them may end this attempt, and with it this connection.
 void client_connection::on_stream_bytes() {
   const auto me = shared_from_this();
-  attempt_->on_body(answer_.where() == client_answer::state::done);
+  try {
+    attempt_->on_body(answer_.where() == client_answer::state::done);
+  } catch (...) {
+    return fail(transport_error::other, "the stream could not be read");
+  }
   if (phase_ == phase::closed || !attempt_)
     return;
   if (!attempt_->stream_failed() || answer_.where() == client_answer::state::failed)
@@ -205,7 +219,9 @@ void client_connection::read_on() {
     return;
   }
   if (answer_.begun()) {
-    limit_ = plus(clock_now(), core_->timeouts.idle);
+    // After a stream's own end only the end of its body is waited for, and not long: it is whole.
+    const auto patience = attempt_->stream_ended() ? end_linger : core_->timeouts.idle;
+    limit_ = plus(clock_now(), patience);
     limit_error_ = transport_error::idle_timeout;
     schedule();
   }
@@ -226,7 +242,7 @@ void client_connection::on_end_of_stream(const error_code& ec) {
     return fail(cut ? transport_error::early_close : transport_error::reset, ec.message());
   }
   answer_.feed_end();
-  if (answer_.where() == client_answer::state::done && attempt_->flows())
+  if (answer_.where() == client_answer::state::done && flows())
     on_stream_bytes();
   else
     go_on();

@@ -94,6 +94,7 @@ private:
   void begin_send();
   void read_on();
   void go_on();
+  bool flows();
   void on_stream_bytes();
   void on_end_of_stream(const error_code& ec);
   void complete();

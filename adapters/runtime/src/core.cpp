@@ -260,9 +260,13 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
 std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt> history) {
   std::vector<supervised> all;
   const auto add = [&](std::string name, const auto& slot, auto spawn) {
-    all.push_back({std::move(name), [slot, spawn]() mutable {
+    all.push_back({std::move(name), [this, slot, spawn]() mutable {
                      auto actor = spawn();
                      slot->set(actor);
+                     if constexpr (std::is_same_v<decltype(actor), telemetry_writer_actor>)
+                       caf::anon_send(actor, drain_telemetry{}); // what was pushed meanwhile woke nobody
+                     if (stopping_)                              // and those who end the actors may have looked already
+                       caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
                      return caf::actor_cast<caf::actor>(actor);
                    }});
   };
@@ -273,12 +277,8 @@ std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt>
             *first = std::move(*again);
         return spawn_health(*system_, config_.health, std::exchange(*first, {}), shared_);
       });
-  add("the telemetry writer", writer_, [this] {
-    auto writer = spawn_telemetry_writer(*system_, queue_, log_, health_, shared_);
-    writer_->set(writer);
-    caf::anon_send(writer, drain_telemetry{});
-    return writer;
-  });
+  add("the telemetry writer", writer_,
+      [this] { return spawn_telemetry_writer(*system_, queue_, log_, health_, shared_); });
   add("the telemetry reader", reader_, [this] { return spawn_telemetry_reader(*system_, log_); });
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i) {
     shards_.push_back(std::make_shared<actor_slot<idempotency_actor>>());

@@ -62,6 +62,7 @@ void core_impl::end(duration grace) {
   actors_gate_.close();
   stop_actors();
   system_->await_all_actors_done();
+  wait_for_requests(seconds{5}); // what they answered last is on its way through the I/O threads
   io_.stop();
   // A request that waits in a stopped context may hold the environment; CAF waits for the last handle of a detached
   // actor.

@@ -32,7 +32,20 @@ listener_factory inline_request::listener() {
   return [this] { return shared_from_this(); };
 }
 
+// What comes while the runner is at work (a receiver may end its stream from within) waits for it to be at rest.
+template <class F>
+bool inline_request::later(F input) {
+  if (feeding_)
+    boost::asio::post(io_, [self = shared_from_this(), input = std::move(input)]() mutable { input(*self); });
+  return feeding_;
+}
+
 void inline_request::on_attempt_done(provider_result&& result) noexcept {
+  if (feeding_) {
+    const auto kept = std::make_shared<provider_result>(std::move(result));
+    later([kept](inline_request& me) { me.on_attempt_done(std::move(*kept)); });
+    return;
+  }
   feed([&] { return runner_->attempt_done(std::move(result), now(), listener()); });
 }
 
@@ -89,6 +102,8 @@ void inline_request::force_end() {
 }
 
 void inline_request::leave(bool force) {
+  if (later([force](inline_request& me) { me.leave(force); }))
+    return;
   if (actor_)
     caf::anon_send(actor_, cancel_request{force});
   else

@@ -47,6 +47,8 @@ private:
   listener_factory listener();
   template <class F>
   void feed(F input);
+  template <class F>
+  bool later(F input);
   void go_on(const runner_request& wish);
   void arm_timer();
   void leave(bool force);

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace switchyard::detail {
@@ -67,7 +68,7 @@ public:
   bool responded() const noexcept override { return inner_->responded(); }
   bool sent() const noexcept override { return inner_->sent(); }
   void stream_to(std::shared_ptr<stream_sink> sink) noexcept override { inner_->stream_to(std::move(sink)); }
-  token_usage tokens() const noexcept override { return inner_->tokens(); }
+  stream_progress progress() const noexcept override { return inner_->progress(); }
 
 private:
   std::shared_ptr<relay> relay_;
@@ -81,6 +82,8 @@ std::shared_ptr<attempt_handle> own_provider::start(provider_request request,
   // An actor starts attempts too: to come back to any one I/O thread does no harm there.
   const auto between = std::make_shared<relay>(threads_.pick(), std::move(listener));
   auto inner = inner_->start(std::move(request), between);
+  if (!inner)
+    throw std::runtime_error{"it gave no handle"}; // which counts as an attempt that cannot start
   return std::make_shared<relayed_attempt>(between, std::move(inner));
 }
 

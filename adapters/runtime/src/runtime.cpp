@@ -1,5 +1,6 @@
 #include "switchyard/runtime/runtime.hpp"
 
+#include "held_sink.hpp"
 #include "runtime_state.hpp"
 #include "submission_check.hpp"
 
@@ -103,14 +104,22 @@ void start_request(runtime_state& state, request r, std::shared_ptr<stream_recei
   const auto id = r.request_id;
   const auto route = r.route;
   const bool runs_on = r.idempotency_key.has_value() && !sink; // [I7, I9]
-  auto checked = check_request(std::move(r), std::move(sink));
+  const auto held = sink ? std::make_shared<held_sink>(std::move(sink)) : nullptr;
+  auto checked = check_request(std::move(r), held);
   if (!checked) {
     done->complete(simple_error(checked.error().code, std::move(checked.error().message), id));
     return;
   }
   const auto handle =
-      state.engine().submit(*std::move(checked), [done, id](std::shared_ptr<const request_result> result) {
-        done->complete(result_of(*result, id));
+      state.engine().submit(*std::move(checked), [done, held, id](std::shared_ptr<const request_result> result) {
+        if (!held)
+          return void(done->complete(result_of(*result, id)));
+        held->end([done, id, result = std::move(result)](bool at_once) {
+          if (at_once)
+            done->complete(result_of(*result, id));
+          else
+            done->post(result_of(*result, id)); // on the sink's thread: not the place for somebody else's handler
+        });
       });
   if (!handle) {
     done->complete(simple_error(errc::unknown_route, "there is no active route " + route, id));

@@ -84,8 +84,8 @@ TEST_CASE("each event of a response that has content makes it flow [S1]") {
            event("response.output_item.done", R"("item":{"type":"reasoning","summary":[{"type":"summary_text"}]})"),
        }) {
     INFO(content);
-    check_ended(read_responses(lead + content + completed), lead + content + completed);
-    check_failed(read_responses(lead + content), failure_class::connection, lead + content);
+    check_ended(read_responses(joined({lead, content, completed})), joined({lead, content, completed}));
+    check_failed(read_responses(joined({lead, content})), failure_class::connection, joined({lead, content}));
   }
   for (const auto& last : {
            completed,
@@ -111,7 +111,7 @@ TEST_CASE("a response without content is empty_response [S1]") {
            event("keepalive", ""),
        }) {
     INFO(nothing);
-    check_failed(read_responses(lead + nothing + empty), failure_class::empty_response, "");
+    check_failed(read_responses(joined({lead, nothing, empty})), failure_class::empty_response, "");
   }
 }
 
@@ -131,8 +131,9 @@ TEST_CASE("a response that fails, or an error event, fails the stream and is not
        }) {
     INFO(error);
     check_failed(read_responses(error), failure_class::soft_failure, "");
-    check_failed(read_responses(lead + error + hello), failure_class::soft_failure, "");
-    check_failed(read_responses(lead + hello + error + completed), failure_class::soft_failure, lead + hello);
+    check_failed(read_responses(joined({lead, error, hello})), failure_class::soft_failure, "");
+    check_failed(read_responses(joined({lead, hello, error, completed})), failure_class::soft_failure,
+                 joined({lead, hello}));
   }
 }
 

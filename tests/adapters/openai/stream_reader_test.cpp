@@ -99,7 +99,7 @@ TEST_CASE("each form of content makes a stream flow [S1]") {
   };
   for (const auto& [op, chunk] : table) {
     INFO(chunk);
-    check_ended(read(op, comment + chunk + done), comment + chunk + done);
+    check_ended(read(op, joined({comment, chunk, done})), joined({comment, chunk, done}));
   }
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("an event without content is held back, and a stream of such is empty_
   for (const auto& [op, chunk] : table) {
     INFO(chunk);
     check_failed(read(op, chunk + chunk), failure_class::empty_response, "");
-    check_failed(read(op, chunk + stop + done), failure_class::empty_response, "");
+    check_failed(read(op, joined({chunk, stop, done})), failure_class::empty_response, "");
   }
 }
 
@@ -159,10 +159,12 @@ TEST_CASE("an event that reports an error fails the stream and is not passed on 
   };
   for (const auto& error : table) {
     INFO(error);
-    check_failed(read(chat, error + hello + done), failure_class::soft_failure, "");
-    check_failed(read(chat, role + error + hello + done), failure_class::soft_failure, "");
-    check_failed(read(chat, role + hello + error + hello + done), failure_class::soft_failure, role + hello);
-    check_failed(read(chat, role + hello + stop + error + done), failure_class::soft_failure, role + hello + stop);
+    check_failed(read(chat, joined({error, hello, done})), failure_class::soft_failure, "");
+    check_failed(read(chat, joined({role, error, hello, done})), failure_class::soft_failure, "");
+    check_failed(read(chat, joined({role, hello, error, hello, done})), failure_class::soft_failure,
+                 joined({role, hello}));
+    check_failed(read(chat, joined({role, hello, stop, error, done})), failure_class::soft_failure,
+                 joined({role, hello, stop}));
   }
 }
 
@@ -170,8 +172,8 @@ TEST_CASE("a frame that is neither [DONE] nor a JSON object fails the stream and
   for (const char* data : {"{\"choices\":[{\"delta\":{\"cont", "{} {}", "{}]", "hello", "[]", "\"text\"", "null", "1",
                            "[DONE]x", "[done]", "{\"a\":\"\x01\"}", "<html>"}) {
     INFO(data);
-    check_failed(read(chat, event(data) + hello + done), failure_class::soft_failure, "");
-    check_failed(read(chat, hello + event(data) + hello + done), failure_class::soft_failure, hello);
+    check_failed(read(chat, joined({event(data), hello, done})), failure_class::soft_failure, "");
+    check_failed(read(chat, joined({hello, event(data), hello, done})), failure_class::soft_failure, hello);
   }
   const std::string deep = "{\"a\":" + std::string(10'000, '[') + std::string(10'000, ']') + "}";
   check_failed(read(chat, hello + event(deep) + done), failure_class::soft_failure, hello);

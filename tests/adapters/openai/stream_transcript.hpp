@@ -5,6 +5,7 @@
 #include "switchyard/openai/stream.hpp"
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,14 @@ struct read_transcript {
            a.tokens.output == b.tokens.output && a.tokens.estimated == b.tokens.estimated && a.content == b.content;
   }
 };
+
+/// The texts, one after the other.
+inline std::string joined(std::initializer_list<std::string_view> texts) {
+  std::string out;
+  for (const auto text : texts)
+    out += text;
+  return out;
+}
 
 inline constexpr std::size_t request_size = 400;
 

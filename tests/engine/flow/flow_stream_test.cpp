@@ -27,12 +27,43 @@ TEST_CASE("a stream flows from its first content, and holds permit and slot to i
   driven_flow flow{world, {.stream = true}};
   REQUIRE(flow.begin() == texts{"ask a"});
   REQUIRE(flow.feed(flow_input::breaker_verdict{world.ask(a)}) == texts{"start a"});
-  CHECK(flow.feed(flow_input::content_begun{200}) == texts{"flow"});
+  CHECK(flow.feed(flow_input::content_begun{200}) == texts{"wake a", "flow"});
   CHECK(a.slots->used() == 1);
   CHECK(world.drain(a).snapshot(world.now).probes_in_flight == 1);
   CHECK(flow.succeed({10, 20}) == texts{"wake a", "finish answer"});
   CHECK(a.slots->used() == 0);
   CHECK(world.drain(a).state() == circuit_state::closed);
+}
+
+TEST_CASE("a probe's lease runs to the first content of its stream, however long that flows [C8]") {
+  flow_world world;
+  const auto& a = world.route("a");
+  world.trip(a);
+  world.cool_down(a);
+  driven_flow flow{world, {.stream = true}};
+  flow.begin();
+  flow.feed(flow_input::breaker_verdict{world.ask(a)});
+  CHECK(flow.feed(flow_input::content_begun{200}) == texts{"wake a", "flow"});
+  world.drain(a);
+  world.now += 1h;
+  CHECK(world.drain(a).state() == circuit_state::half_open);
+  flow.succeed();
+  CHECK(world.drain(a).state() == circuit_state::closed);
+  CHECK(world.breaker(a).snapshot(world.now).refused_reports == 0);
+}
+
+TEST_CASE("a client that leaves when the provider has failed already does not hide that [S2, C4]") {
+  flow_world world;
+  const auto& a = world.route("a");
+  driven_flow flow{world, {.stream = true}};
+  flow.begin();
+  flow.feed(flow_input::content_begun{200});
+  flow_input::cancel left;
+  left.attempt.ended = true;
+  left.attempt.failure = failure_class::connection;
+  CHECK(flow.feed(left).back() == "finish cancelled 499");
+  CHECK(world.drain(a).snapshot(world.now).consecutive_failures == 1);
+  CHECK(a.slots->used() == 0);
 }
 
 TEST_CASE("before the first content a stream is retried and falls over like any request [S1]") {

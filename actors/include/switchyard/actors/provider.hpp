@@ -74,8 +74,14 @@ public:
   /// Everything has gone there before the listener hears of the end. Thread-safe.
   virtual void stream_to(std::shared_ptr<stream_sink> sink) noexcept { static_cast<void>(sink); }
 
-  /// Of a stream: its tokens so far [S4]. Thread-safe.
-  virtual token_usage tokens() const noexcept { return {}; }
+  /// Of a stream: its tokens so far [S4], and whether and how the provider's part of it is over although the sink has
+  /// not taken everything yet. Thread-safe.
+  struct stream_progress {
+    token_usage tokens{};
+    bool ended = false;
+    std::optional<failure_class> failure{};
+  };
+  virtual stream_progress progress() const noexcept { return {}; }
 };
 
 /// A provider. Thread-safe.
@@ -83,7 +89,8 @@ class provider {
 public:
   virtual ~provider() = default;
 
-  /// Starts one attempt; never blocks. The listener is kept until it was called or the attempt was cancelled.
+  /// Starts one attempt and returns its handle, never null; never blocks. One that calls on_content overrides the
+  /// handle's `stream_to`. The listener is kept until it was called or the attempt was cancelled.
   virtual std::shared_ptr<attempt_handle> start(provider_request request,
                                                 std::shared_ptr<attempt_listener> listener) = 0;
 };

@@ -120,6 +120,7 @@ private:
   std::shared_ptr<attempt_handle> attempt_;
   bool attempting_ = false;                                ///< an attempt's end is awaited
   bool start_failed_ = false;                              ///< the provider threw
+  bool receiver_failed_ = false;                           ///< threw in on_begin
   std::shared_ptr<const request_result::payload> content_; ///< of the last attempt with an HTTP answer
   std::shared_ptr<const request_result> joined_;           ///< from the shard
   waiter_id waiter_ = 0;

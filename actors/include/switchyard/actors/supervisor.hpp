@@ -21,9 +21,9 @@ struct supervised {
   std::function<caf::actor()> start;
 };
 
-/// Starts all of them, and each one anew when it dies: at once, or a second after its start should that have been
-/// less than a second ago. One that ends with user_shutdown has ended on purpose. `detached` gives it a thread of
-/// its own; false only under a test coordinator. Answers `await_start` when all have been started.
+/// Starts all of them, and each one anew when it dies: at once, or after a second should it have lived for less. One
+/// that ends with user_shutdown has ended on purpose. `detached` gives it a thread of its own; false only under a test
+/// coordinator. Answers `await_start` when all have been started.
 supervisor_actor spawn_supervisor(caf::actor_system& system, std::vector<supervised> all,
                                   std::shared_ptr<const services> services, bool detached = true);
 

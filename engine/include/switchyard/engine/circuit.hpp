@@ -29,6 +29,7 @@
 //     cancelled             |                      |                 |                        |
 //   probe: hanging          | refused              | refused         | nothing: its lease     | nothing
 //                           |                      |                 |   rules                |
+//   probe: flowing          | refused              | refused         | its lease ends         | nothing
 //   probe, reported before  | refused              | refused         | refused                | nothing
 //
 // (Ordinary reports of an open or half-open generation come from a disabled circuit, which admits in every state.
@@ -65,6 +66,8 @@ enum class outcome : std::uint8_t {
   failure,      ///< of a tripping class
   neutral,      ///< of a class that does not trip: neither counts nor resets [C3]
   cancelled,    ///< nothing is known: counts as nothing [C8, C16]
+  flowing,      ///< a probe's stream has brought its first content: only its end rules it from here on [C8]; one final
+                ///< outcome follows
   hanging,      ///< still in flight after the slow limit [C17]; one final outcome follows with `amends`
 };
 

@@ -101,6 +101,8 @@ struct attempt_progress {
   bool sent = true;       ///< bytes of the request were written [R6]; assumed when not known
   bool responded = false; ///< a byte of its answer has come [F2]
   token_usage tokens{};   ///< of a stream, so far [S4]
+  bool ended = false;     ///< the provider's part of a stream is over, and only the caller has not taken it all;
+  std::optional<failure_class> failure{}; ///< with what, then
 };
 
 /// `wake_at` has come.
@@ -264,9 +266,11 @@ private:
   void hand_in(outcome_report r);
   void record_attempt(const flow_input::attempt_done& r, std::optional<failure_class> f);
   void report_hanging();
+  void report_flowing();
   void on_deadline(const flow_input::attempt_progress& attempt);
   void stop_attempt(failure_class f, const flow_input::attempt_progress& attempt);
   void stream_done(const flow_input::attempt_done& r);
+  void end_stream_early(const flow_input::attempt_progress& attempt);
   void note_wait(std::optional<duration> wait);
   std::optional<duration> from_now(std::optional<time_point> t) const;
   bool left_behind(failure_class why);

@@ -30,7 +30,7 @@ struct sse_block {
 /// between two blocks. Not thread-safe.
 class sse_parser {
 public:
-  static constexpr std::size_t default_max_block = std::size_t{1} << 20;
+  static constexpr std::size_t default_max_block = std::size_t{8} << 20;
 
   /// A block may have up to `max_block` bytes.
   explicit sse_parser(std::size_t max_block = default_max_block) noexcept : max_block_(max_block) {}

@@ -38,7 +38,7 @@ struct stream_reader_options {
 ///
 /// Embeddings are never streamed: such a stream has no content.
 ///
-/// Memory: about 330 bytes, and 1 KiB at most between two events. While one is incomplete up to twice `max_event`, and
+/// Memory: about 250 bytes, and 2 KiB at most between two events. While one is incomplete up to twice `max_event`, and
 /// `max_held` until there is content.
 std::unique_ptr<stream_reader> make_stream_reader(operation op, std::size_t request_bytes,
                                                   stream_reader_options options = {});

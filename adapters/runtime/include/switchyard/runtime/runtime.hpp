@@ -70,9 +70,10 @@ public:
   /// Submits a request for a stream (its body has `"stream": true`), which flows to `sink` from its first content on:
   /// see stream_receiver, and make_sink in runtime/stream.hpp for one made of a coroutine. Until then another route may
   /// take over; after it none does, and what breaks the stream is the error: upstream_cut, upstream_stalled or
-  /// upstream_invalid, with `streamed` set [S1, S2]. Completes, as `async_submit` does, when the last piece was taken;
-  /// the sink is called no more then. A provider that answers as a whole, or an error, has that as its result and calls
-  /// the sink not at all. Cancellation ends the stream at the provider [S4], also a keyed one [I9].
+  /// upstream_invalid, with `streamed` set [S1, S2]. Completes as `async_submit` does, when the sink is done with the
+  /// last piece that it was given, however the request ends; the sink is called no more then. A provider that answers
+  /// as a whole, or an error, has that as its result and calls the sink not at all. Cancellation ends the stream at the
+  /// provider [S4], also a keyed one [I9].
   template <boost::asio::completion_token_for<void(submit_result)> Token>
   auto async_stream(request r, std::shared_ptr<stream_receiver> sink, Token&& token) {
     return boost::asio::async_initiate<Token, void(submit_result)>(

@@ -12,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -34,14 +35,23 @@ public:
 
   void on_begin(std::shared_ptr<const request_result> so_far) override {
     boost::asio::post(executor_, [self = this->shared_from_this(), so_far = std::move(so_far)] {
-      if (self->begin_)
-        self->begin_(*so_far);
+      try {
+        if (self->begin_)
+          self->begin_(*so_far);
+      } catch (...) { // told with the first piece
+        self->failed_ = true;
+      }
     });
   }
 
   void on_bytes(std::string_view bytes, std::function<void(bool more)> taken) override {
     boost::asio::co_spawn(
-        executor_, [self = this->shared_from_this(), bytes] { return self->piece_(bytes); },
+        executor_,
+        [self = this->shared_from_this(), bytes]() -> boost::asio::awaitable<void> {
+          if (self->failed_)
+            throw std::runtime_error{"the stream was not begun"};
+          return self->piece_(bytes);
+        },
         [taken = std::move(taken)](const std::exception_ptr& failed) { taken(failed == nullptr); });
   }
 
@@ -49,6 +59,7 @@ private:
   Executor executor_;
   stream_begin begin_;
   stream_piece piece_;
+  bool failed_ = false; ///< touched on the executor only
 };
 
 } // namespace detail
