@@ -135,7 +135,7 @@ TEST_CASE("a stream that breaks off is an error after what was good [S2]") {
 }
 
 TEST_CASE("an error before the stream is the result, and the sink hears nothing [S1]") {
-  scripted_server server(says(http::test::answer("{}", "Content-Type: application/json\r\n", "401 Unauthorized")));
+  scripted_server server(says(http::test::answer_with("{}", "Content-Type: application/json\r\n", "401 Unauthorized")));
   auto runtime = start(route_to(server.url()), in_memory());
   listening to;
   const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));

@@ -5,7 +5,7 @@
 namespace switchyard::http::test {
 
 TEST_CASE("an answer with a length is whole") {
-  const auto r = call_once(says(answer("hello", "X-Id: 7\r\n", "201 Created")));
+  const auto r = call_once(says(answer_with("hello", "X-Id: 7\r\n", "201 Created")));
   CHECK(!r.error);
   CHECK(r.status == 201);
   CHECK(r.body == "hello");
@@ -55,8 +55,8 @@ TEST_CASE("204 and 304 have no body and the connection is kept") {
 }
 
 TEST_CASE("interim answers are skipped") {
-  const auto r = call_once(
-      says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + answer("late", "X-Id: 7\r\n")));
+  const auto r = call_once(says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" +
+                                answer_with("late", "X-Id: 7\r\n")));
   CHECK(!r.error);
   CHECK(r.status == 200);
   CHECK(r.body == "late");
@@ -66,7 +66,7 @@ TEST_CASE("interim answers are skipped") {
 TEST_CASE("an answer that comes byte by byte is whole") {
   const auto r = call_once([](peer& p) {
     p.read_request();
-    for (const char c : "HTTP/1.1 100 Continue\r\n\r\n" + answer("slow", "X-Id: 7\r\n"))
+    for (const char c : "HTTP/1.1 100 Continue\r\n\r\n" + answer_with("slow", "X-Id: 7\r\n"))
       p.write({&c, 1});
   });
   CHECK(!r.error);
@@ -78,7 +78,7 @@ TEST_CASE("a large answer is whole, and the next one too") {
   const std::string large(3'000'000, 'x');
   scripted_server server([&](peer& p) {
     while (p.read_request())
-      p.write(answer(large));
+      p.write(answer_with(large));
   });
   fixture f(server.url());
   for (int i = 0; i < 2; ++i)
@@ -97,7 +97,7 @@ TEST_CASE("a large request is written whole") {
 
 TEST_CASE("an answer that comes before the request is read is taken, and its connection not kept") {
   scripted_server server([](peer& p) {
-    p.write(answer("no", "", "413 Content Too Large"));
+    p.write(answer_with("no", "", "413 Content Too Large"));
     p.sees_end();
   });
   fixture f(server.url());
@@ -125,7 +125,8 @@ TEST_CASE("an answer over max_response is response_too_large and its connection 
 }
 
 TEST_CASE("an answer of exactly max_response is taken") {
-  const auto r = call_once(says(answer(std::string(1000, 'x'))), [](provider_settings& s) { s.max_response = 1000; });
+  const auto r =
+      call_once(says(answer_with(std::string(1000, 'x'))), [](provider_settings& s) { s.max_response = 1000; });
   CHECK(!r.error);
   CHECK(r.body.size() == 1000);
 }
@@ -152,7 +153,7 @@ TEST_CASE("interim answers without end are malformed_http") {
   std::string bytes;
   for (int i = 0; i < 100; ++i)
     bytes += "HTTP/1.1 100 Continue\r\n\r\n";
-  CHECK(call_once(says(bytes + answer("x"))).error == transport_error::malformed_http);
+  CHECK(call_once(says(bytes + answer_with("x"))).error == transport_error::malformed_http);
 }
 
 TEST_CASE("an answer cut short is early_close") {
@@ -172,16 +173,16 @@ TEST_CASE("an answer cut short is early_close") {
 
 TEST_CASE("fields of one connection, cookies and lengths are left out of an answer's headers") {
   const auto r =
-      call_once(says(answer("x", "X-Named: 1\r\nConnection: close, x-named , X-Other\r\nKeep-Alive: timeout=5\r\n"
-                                 "Proxy-Authenticate: Basic\r\nproxy-status: x\r\nTE: trailers\r\n"
-                                 "Trailer: X\r\nUpgrade: h2c\r\nSet-Cookie: a=b\r\nContent-Type: text/plain\r\n"
-                                 "X-Other: 2\r\nX-Kept: 3\r\nX-Kept: 4\r\n")));
+      call_once(says(answer_with("x", "X-Named: 1\r\nConnection: close, x-named , X-Other\r\nKeep-Alive: timeout=5\r\n"
+                                      "Proxy-Authenticate: Basic\r\nproxy-status: x\r\nTE: trailers\r\n"
+                                      "Trailer: X\r\nUpgrade: h2c\r\nSet-Cookie: a=b\r\nContent-Type: text/plain\r\n"
+                                      "X-Other: 2\r\nX-Kept: 3\r\nX-Kept: 4\r\n")));
   CHECK(!r.error);
   CHECK(r.headers.text() == "Content-Type: text/plain\r\nX-Kept: 3\r\nX-Kept: 4\r\n");
 }
 
 TEST_CASE("an answer is taken as it is, whatever its content encoding") {
-  const auto r = call_once(says(answer("\x1f\x8b", "Content-Encoding: gzip\r\n")));
+  const auto r = call_once(says(answer_with("\x1f\x8b", "Content-Encoding: gzip\r\n")));
   CHECK(!r.error);
   CHECK(r.body == "\x1f\x8b");
   CHECK(r.headers.find("Content-Encoding") == "gzip");
@@ -197,7 +198,7 @@ TEST_CASE("the inspector sees a whole answer before the listener, and no failure
   };
   scripted_server server([](peer& p) {
     p.read_request();
-    p.write(answer("four"));
+    p.write(answer_with("four"));
     p.read_request();
   });
   fixture f(server.url());

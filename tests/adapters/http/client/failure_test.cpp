@@ -142,7 +142,7 @@ TEST_CASE("a TLS handshake that never comes is connect_timeout and closes the co
 TEST_CASE("an earlier limit of a later request holds on a kept connection [F3]") {
   scripted_server server([](peer& p) {
     p.read_request();
-    p.write(answer("x"));
+    p.write(answer_with("x"));
     p.read_request();
     p.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
     p.sees_end();

@@ -101,7 +101,7 @@ TEST_CASE("cancelling on a kept connection before the request is written reaches
   scripted_server server([&](peer& p) {
     while (p.read_request()) {
       ++requests;
-      p.write(answer("x"));
+      p.write(answer_with("x"));
     }
   });
   fixture f(server.url());
@@ -186,7 +186,7 @@ TEST_CASE("a provider object may go while its attempts run") {
     p.read_request();
     asked.set_value();
     go_on.get_future().wait_for(patience);
-    p.write(answer("late"));
+    p.write(answer_with("late"));
     ended.set_value(p.sees_end());
   });
   fixture f(server.url());

@@ -12,7 +12,7 @@ std::string head_of(provider_request r, const std::function<void(provider_settin
   scripted_server server([&](peer& p) {
     const auto request = p.read_request();
     seen.set_value(request.value_or(""));
-    p.write(answer(""));
+    p.write(answer_with(""));
   });
   fixture f(server.url());
   if (change)
@@ -165,7 +165,7 @@ TEST_CASE("a name is resolved and an IPv6 literal understood") {
   scripted_server server(
       [&](peer& p) {
         seen.set_value(p.read_request().value_or(""));
-        p.write(answer("six"));
+        p.write(answer_with("six"));
       },
       "::1");
   fixture f(server.url());

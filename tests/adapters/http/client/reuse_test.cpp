@@ -66,7 +66,7 @@ TEST_CASE("attempts started on an I/O thread run there, one after the other on o
 TEST_CASE("Connection: close is honoured") {
   scripted_server server([](peer& p) {
     p.read_request();
-    p.write(answer("x", "Connection: close\r\n"));
+    p.write(answer_with("x", "Connection: close\r\n"));
     p.sees_end();
   });
   fixture f(server.url());
@@ -82,7 +82,7 @@ TEST_CASE("a kept connection that the provider has closed is replaced silently [
   scripted_server server([&](peer& p) {
     while (p.read_request()) {
       ++requests;
-      p.write(answer("x"));
+      p.write(answer_with("x"));
       if (p.number() == 0) {
         p.close();
         closed.set_value();
@@ -111,7 +111,7 @@ TEST_CASE("many kept connections that the provider has closed are replaced by on
           all_asked.set_value();
         gate.wait_for(patience);
       }
-      p.write(answer("x"));
+      p.write(answer_with("x"));
       if (p.number() < count) {
         p.reset();
         if (++closed == count)
@@ -135,7 +135,7 @@ TEST_CASE("many kept connections that the provider has closed are replaced by on
 }
 
 TEST_CASE("a kept connection that the provider closes is noticed without a request [R7]") {
-  scripted_server server(says(answer("x")));
+  scripted_server server(says(answer_with("x")));
   fixture f(server.url());
   CHECK(!f.call().error);
   CHECK(eventually([&] { return f.client().figures().idle == 0; }));
@@ -146,7 +146,7 @@ TEST_CASE("a kept connection is watched and yet checked before it is used [R7]")
   scripted_server server([&](peer& p) {
     if (p.number() == 0) {
       p.read_request();
-      p.write(answer("x"));
+      p.write(answer_with("x"));
       close_it.get_future().wait_for(patience);
       p.close();
       closed.set_value();
@@ -181,16 +181,16 @@ TEST_CASE("a kept connection is used again after it has been watched") {
 
 TEST_CASE("what a provider says unasked is nobody's answer") {
   const bool at_once = GENERATE(true, false);
-  const std::string unasked = answer("", "Connection: close\r\n", "408 Request Timeout");
+  const std::string unasked = answer_with("", "Connection: close\r\n", "408 Request Timeout");
   std::promise<void> said;
   scripted_server server([&](peer& p) {
     if (p.number() > 0)
       return echo(p);
     p.read_request();
     if (at_once) {
-      p.write(answer("x") + unasked);
+      p.write(answer_with("x") + unasked);
     } else {
-      p.write(answer("x"));
+      p.write(answer_with("x"));
       p.write(unasked);
     }
     said.set_value();
@@ -209,7 +209,7 @@ TEST_CASE("a kept connection lost after the request was written is an attempt, n
   scripted_server server([&](peer& p) {
     p.read_request();
     ++requests;
-    p.write(answer("x"));
+    p.write(answer_with("x"));
     p.read_request();
     ++requests;
     if (by_reset)
@@ -229,7 +229,7 @@ TEST_CASE("idle connections are closed when the provider object goes") {
   std::promise<bool> ended;
   scripted_server server([&](peer& p) {
     p.read_request();
-    p.write(answer("x"));
+    p.write(answer_with("x"));
     ended.set_value(p.sees_end());
   });
   fixture f(server.url());

@@ -152,7 +152,7 @@ void scripted_server::run() {
   }
 }
 
-std::string answer(std::string_view body, std::string_view more_fields, std::string_view status) {
+std::string answer_with(std::string_view body, std::string_view more_fields, std::string_view status) {
   std::string text("HTTP/1.1 ");
   text.append(status).append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n");
   return text.append(more_fields).append("\r\n").append(body);
@@ -160,7 +160,7 @@ std::string answer(std::string_view body, std::string_view more_fields, std::str
 
 void echo(peer& p) {
   while (const auto request = p.read_request())
-    p.write(answer(request->substr(request->find("\r\n\r\n") + 4)));
+    p.write(answer_with(request->substr(request->find("\r\n\r\n") + 4)));
 }
 
 } // namespace switchyard::http::test

@@ -80,7 +80,7 @@ private:
 };
 
 /// An answer with a Content-Length.
-std::string answer(std::string_view body, std::string_view more_fields = {}, std::string_view status = "200 OK");
+std::string answer_with(std::string_view body, std::string_view more_fields = {}, std::string_view status = "200 OK");
 
 /// Answers every request with its body.
 void echo(peer& p);

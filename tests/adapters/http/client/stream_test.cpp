@@ -488,7 +488,7 @@ TEST_CASE("a sink that throws, or takes no more, ends its stream alone") {
 }
 
 TEST_CASE("a whole answer to a request for a stream is taken as a whole") {
-  scripted_server server(says(answer("{\"c\":1}", "Content-Type: application/json\r\n")));
+  scripted_server server(says(answer_with("{\"c\":1}", "Content-Type: application/json\r\n")));
   stream_fixture f(server.url());
   f.settings.timeouts.first_content = 10s;
   const auto c = std::make_shared<stream_client>();

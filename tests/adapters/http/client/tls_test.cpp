@@ -21,7 +21,7 @@ provider_result call_tls(const identity& who, const identity& ca, const std::str
   scripted_server server(behind_tls(who, [&](peer& p) {
     while (p.read_request()) {
       ++requests;
-      p.write(answer("safe"));
+      p.write(answer_with("safe"));
     }
   }));
   pem_file file(ca);
@@ -125,7 +125,7 @@ TEST_CASE("with TLS, connections are kept, replaced, and large bodies whole [R7]
       return;
     int n = 0;
     while (const auto request = p.read_request()) {
-      p.write(answer(request->substr(request->find("\r\n\r\n") + 4)));
+      p.write(answer_with(request->substr(request->find("\r\n\r\n") + 4)));
       if (p.number() == 0 && ++n == 3) {
         p.close();
         closed.set_value();

@@ -10,6 +10,7 @@
 #include "switchyard/engine/settings.hpp"
 #include "switchyard/openai/body.hpp"
 
+#include <boost/assert/source_location.hpp>
 #include <boost/system/result.hpp>
 
 #include <chrono>
@@ -49,6 +50,9 @@ struct start_error {
   } what = kind::configuration;
   std::string message; ///< one line for each problem
 };
+
+/// For `value()` of a result: throws std::runtime_error with the message.
+[[noreturn]] void throw_exception_from_error(const start_error& error, const boost::source_location& where);
 
 struct core_options {
   std::size_t io_threads = 0;    ///< 0: one per processor

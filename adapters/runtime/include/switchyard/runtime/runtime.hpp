@@ -28,8 +28,6 @@
 
 namespace switchyard {
 
-[[noreturn]] void throw_exception_from_error(const start_error& error, const boost::source_location& where);
-
 namespace detail {
 /// `sink` is null but for a stream.
 void submit(const std::shared_ptr<runtime_state>& state, request r, std::shared_ptr<stream_receiver> sink,
