@@ -8,7 +8,8 @@ endif()
 
 add_library(switchyard_options INTERFACE)
 target_compile_features(switchyard_options INTERFACE cxx_std_20)
-target_compile_options(switchyard_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+target_compile_options(switchyard_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  $<$<BOOL:${SWITCHYARD_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False positives on std::string with optimisation: GCC bug 105651, mended in 13.
   target_compile_options(switchyard_options INTERFACE -Wno-restrict)

@@ -110,7 +110,7 @@ switchyard::request request_of(std::string question, bool stream) {
   const boost::json::object body{
       {"stream", stream},
       {"messages", boost::json::array{boost::json::object{{"role", "user"}, {"content", std::move(question)}}}}};
-  return {.route = "ask", .body = boost::json::serialize(body)};
+  return {"ask", boost::json::serialize(body)};
 }
 
 answer answer_of(const switchyard::submit_result& result) {

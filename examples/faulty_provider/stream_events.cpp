@@ -9,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   return json::serialize(json::string_view(text.data(), text.size()));
 }
 
@@ -91,7 +91,7 @@ void stream_events::opening(std::string& out) {
 }
 
 void stream_events::chunk(std::string& out, std::size_t i) {
-  const std::string said = quoted(text(i));
+  const std::string said = json_text(text(i));
   if (of_response())
     return response_event(out, "response.output_text.delta", frame_ + ",\"delta\":" + said + ",\"logprobs\":[]");
   choice(out, call_.what == operation::chat_completions ? "{\"content\":" + said + "}" : said, "null");
@@ -112,7 +112,7 @@ void stream_events::finish(std::string& out) {
   if (chunks_ == 0)
     return;
   const call whole = whole_call();
-  response_event(out, "response.output_text.done", frame_ + ",\"text\":" + quoted(whole.text) + ",\"logprobs\":[]");
+  response_event(out, "response.output_text.done", frame_ + ",\"text\":" + json_text(whole.text) + ",\"logprobs\":[]");
   response_event(out, "response.content_part.done", frame_ + "," + members({{"part", text_part(whole.text)}}));
   response_event(out, "response.output_item.done",
                  members({{"output_index", 0}, {"item", response_output(whole).front()}}));

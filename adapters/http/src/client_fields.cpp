@@ -2,6 +2,8 @@
 
 #include "switchyard/engine/header_list.hpp"
 
+#include <cstdint> // which Beast's field.ipp forgets, up to 1.83
+
 #include <boost/beast/http/field.hpp>
 
 namespace switchyard::http {

@@ -57,7 +57,7 @@ private:
       url.pop_back();
   }
 
-  static std::string_view url_mistake(const boost::urls::result<boost::urls::url_view>& url) {
+  static std::string_view url_mistake(const boost::system::result<boost::urls::url_view>& url) {
     if (!url)
       return "not a URL";
     if (url->has_userinfo())

@@ -43,7 +43,7 @@ TEST_CASE("an attempt's row has every field of the log, unknown ones as null [H4
                                                                        {"outcome_unknown", false},
                                                                        {"tokens_in", nullptr},
                                                                        {"tokens_out", nullptr},
-{"tokens_estimated", false},
+                                                                       {"tokens_estimated", false},
                                                                        {"request_id", "id-1"}});
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("a request's row has every field of the log [H4 H8 U2]") {
                                                           {"outcome_unknown", false},
                                                           {"tokens_in", nullptr},
                                                           {"tokens_out", nullptr},
-{"tokens_estimated", false},
+                                                          {"tokens_estimated", false},
                                                           {"cost", nullptr},
                                                           {"request_id", "id-1"}});
 }

@@ -397,8 +397,8 @@ struct fields_of<config> {
   static constexpr auto rows = std::tuple{
       field{"circuits", &s::circuits, nested_rule{}, "Circuit profiles by name; \"default\" is always there."},
       field{"providers", &s::providers, nested_rule{}, "Providers by name; at least one.", presence::required},
-      field{"routes", &s::routes, nested_rule{}, "Routes by name, compared without regard to case; at least one.",
-            presence::required},
+      field{"routes", &s::routes, nested_rule{},
+            "Routes by name, compared without regard to the case of ASCII letters; at least one.", presence::required},
       field{"health", &s::health, nested_rule{}, "Health scores."},
       field{"idempotency", &s::idempotency, nested_rule{}, "Requests with an idempotency key."},
       field{"cache", &s::cache, nested_rule{}, "Cache of answers."},

@@ -13,12 +13,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace switchyard {
 
 /// A request. What is wrong with it is told by the completion, as invalid_request or unknown_route.
 struct request {
+  request() = default;
+  /// Not an aggregate: GCC 12 destroys a braced aggregate within a co_await expression twice.
+  request(std::string route_name, std::string json) : route(std::move(route_name)), body(std::move(json)) {}
+
   std::string route;                              ///< name of an active route; case does not count [B1]
   std::string operation = "/v1/chat/completions"; ///< path; `/v1/X` goes to the provider's base URL + `/X`
   std::string body;      ///< a JSON object; its `model` is replaced by the provider's, and may be missing

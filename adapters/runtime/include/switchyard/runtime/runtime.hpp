@@ -5,8 +5,7 @@
 //
 //   auto config = switchyard::load_config("switchyard.json").value();  // switchyard/json/load_config.hpp
 //   auto runtime = switchyard::runtime::start(std::move(config)).value();
-//   switchyard::request request{.route = "chat", .body = R"({"messages": [...]})"};
-//   auto result = co_await runtime.async_submit(std::move(request), use_awaitable);
+//   auto result = co_await runtime.async_submit({"chat", R"({"messages": [...]})"}, use_awaitable);
 //   if (result)
 //     use(result->body);
 //   else
