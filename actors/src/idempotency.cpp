@@ -161,6 +161,11 @@ struct shard_state {
         shared->log(log_level::error, "idempotency: an answer cannot be stored: " + written.error().message);
     }
     unwatch();
+    // One caller's impatience is not the others' failure: the first of them tries with its own time.
+    if (!s.answer && s.result && s.result->failure == failure_class::deadline) {
+      promote(s.scope, s.token);
+      return {stored};
+    }
     const auto waiting = ledger.complete(s.scope, s.token);
     if (waiting && !waiting->empty())
       answer_joiners(*waiting, s, stored);
@@ -198,14 +203,19 @@ struct shard_state {
       return;
     const auto lost = std::move(found->second);
     leads.erase(found);
-    const auto next = ledger.lead_lost(lost.scope, lost.token);
+    promote(lost.scope, lost.token);
+  }
+
+  // The first joiner leads [I7].
+  void promote(const std::string& scope, owner_token token) {
+    const auto next = ledger.lead_lost(scope, token);
     if (!next)
       return;
     const auto node = joiners.extract(next->waiter);
     if (node.empty())
       return;
     // Should this one be dead as well, monitoring it tells us at once, and the next one leads.
-    watch(node.mapped(), lost.scope, next->token);
+    watch(node.mapped(), scope, next->token);
     key_answer answer;
     answer.waiter = next->waiter;
     answer.token = next->token;

@@ -202,12 +202,14 @@ private:
 
 void detail::field_checker::check_header(const std::string& name, const header_value& value,
                                          const std::string& pointer) {
-  // These frame the message or name its target: the HTTP client writes them.
-  constexpr std::array<std::string_view, 5> framing{"host", "content-length", "transfer-encoding", "connection",
-                                                    "upgrade"};
+  // These frame the message, name its target or belong to the connection: the HTTP client writes them.
+  constexpr std::array<std::string_view, 10> framing{
+      "host",    "content-length", "transfer-encoding", "connection", "upgrade", "keep-alive", "te",
+      "trailer", "expect",         "accept-encoding"};
   if (!is_header_name(name))
     add(pointer, "", "this name is not accepted: a header's name is made of letters, digits and !#$%&'*+-.^_`|~");
-  else if (std::ranges::find(framing, fold_route_id(name)) != framing.end())
+  else if (const auto folded = fold_route_id(name);
+           std::ranges::find(framing, folded) != framing.end() || folded.starts_with("proxy-"))
     add(pointer, "", "this header cannot be set; the connection to the provider decides it");
   if (!value.secret_env.empty())
     check(value.secret_env, text_rule{text_form::variable}, child_pointer(pointer, "env"));

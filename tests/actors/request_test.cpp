@@ -139,6 +139,22 @@ TEST_CASE_METHOD(request_fixture,
   CHECK(r.result().code == errc::store_unavailable);
 }
 
+TEST_CASE_METHOD(request_fixture,
+                 "a leader whose own time is over hands the lead on: its impatience is not the joiners' [I7, B8]") {
+  route("a");
+  const auto leader = submit({.key = "k", .timeout = 1s});
+  const auto joiner = submit({.key = "k"});
+  pass(1s);
+  REQUIRE(leader.answered());
+  CHECK(leader.result().code == errc::deadline_exceeded);
+  REQUIRE_FALSE(joiner.answered());
+  CHECK(provider().calls() == 2);
+  end(answer_of("hello"));
+  REQUIRE(joiner.answered());
+  CHECK(joiner.result().ok());
+  CHECK(joiner.result().attempts == 1);
+}
+
 TEST_CASE_METHOD(request_fixture, "joiners learn of their shard's death, and do not wait for their deadline [I13]") {
   route("a");
   const auto leader = submit({.key = "k"});

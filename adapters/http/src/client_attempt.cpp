@@ -221,11 +221,12 @@ void client_attempt::finish() noexcept {
 }
 
 void client_attempt::finish(transport_error error, std::string detail) noexcept {
-  // A stream whose own end has come is whole, whatever becomes of its connection; one that has failed, has.
-  const auto where = stream_ ? stream_->reader().where() : stream_reader::state::holding;
-  const bool decided = where == stream_reader::state::ended || where == stream_reader::state::failed;
-  if (decided && error != transport_error::cancelled)
+  // A stream whose own end has come is whole, whatever becomes of its connection; one that has failed, has. What a
+  // clean end of the body would have made an end is one here, too: nothing that matters was lost [S2].
+  if (stream_ && error != transport_error::cancelled && (stream_failed() || stream_->reader().complete())) {
+    stream_->finish();
     return finish();
+  }
   if (!under_way_ || std::exchange(finished_, true))
     return;
   result_.error = error;

@@ -108,6 +108,7 @@ void client_connection::reuse(attempt_ref attempt) {
 }
 
 void client_connection::begin_exchange() {
+  linger_until_.reset();
   limit_ = time_point::max(); // until it is written, the attempt's limit alone holds
   answer_.begin(attempt_->result(), core_->max_response);
   core_->target.write_head(head_, attempt_->request());
@@ -219,9 +220,11 @@ void client_connection::read_on() {
     return;
   }
   if (answer_.begun()) {
-    // After a stream's own end only the end of its body is waited for, and not long: it is whole.
-    const auto patience = attempt_->stream_ended() ? end_linger : core_->timeouts.idle;
-    limit_ = plus(clock_now(), patience);
+    // After a stream's own end only the end of its body is waited for, and not long, whatever still comes: it is whole.
+    const auto now = clock_now();
+    if (attempt_->stream_ended() && !linger_until_)
+      linger_until_ = plus(now, end_linger);
+    limit_ = linger_until_.value_or(plus(now, core_->timeouts.idle));
     limit_error_ = transport_error::idle_timeout;
     schedule();
   }

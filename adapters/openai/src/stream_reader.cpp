@@ -49,6 +49,7 @@ public:
 
   state feed(std::string_view bytes, std::string& out) override;
   state finish(std::string& out) override;
+  bool complete() const noexcept override;
   state where() const noexcept override { return state_; }
   failure_class failure() const noexcept override { return failure_; }
   token_usage tokens() const noexcept override;
@@ -71,6 +72,8 @@ private:
   std::size_t content_bytes_ = 0; // of the deltas so far
   std::size_t request_bytes_;
   std::size_t max_held_;
+  bool all_finished() const noexcept { return !finished_.empty() && finished_.includes(seen_); }
+
   detail::choice_set seen_, finished_;
   operation operation_;
   bool withhold_usage_;
@@ -96,14 +99,17 @@ stream_reader::state openai_stream_reader::feed(std::string_view bytes, std::str
   return state_;
 }
 
+bool openai_stream_reader::complete() const noexcept {
+  return state_ == state::ended || (state_ == state::flowing && all_finished());
+}
+
 stream_reader::state openai_stream_reader::finish(std::string& out) {
   sse_block block;
   if (running() && parser_.finish(block))
     take(block, out);
   if (!running())
     return state_;
-  const bool finished = !finished_.empty() && finished_.includes(seen_);
-  if (state_ == state::flowing && !finished)
+  if (state_ == state::flowing && !all_finished())
     fail(classify(transport_error::early_close)); // [S2]
   else
     end(class_of(any_event_ ? body_kind::json : parser_.foreign() ? body_kind::not_json : body_kind::empty));

@@ -38,6 +38,9 @@ public:
 
   virtual state where() const noexcept = 0;
 
+  /// Whether all that matters has come: it has ended, or `finish` would end it (a chat's finish_reason without [DONE]).
+  virtual bool complete() const noexcept = 0;
+
   /// Of a failed stream. Before content: soft_failure (the provider reports an error, or a bad frame) or
   /// empty_response. After it: soft_failure (an error event, or a bad frame), or connection (it ended without its
   /// proper end).

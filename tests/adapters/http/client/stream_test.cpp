@@ -28,6 +28,7 @@ public:
         where_ = state::flowing;
         ++contents_;
       }
+      finished_ = finished_ || line == "finish\n";
       if (line == "end\n")
         where_ = where_ == state::holding ? state::failed : state::ended;
     }
@@ -36,6 +37,8 @@ public:
     return where_;
   }
   state finish(std::string&) override {
+    if (finished_ && where_ == state::flowing)
+      where_ = state::ended;
     if (where_ != state::ended && where_ != state::failed) {
       failure_ = where_ == state::holding ? failure_class::empty_response : failure_class::connection;
       where_ = state::failed;
@@ -43,6 +46,7 @@ public:
     return where_;
   }
   state where() const noexcept override { return where_; }
+  bool complete() const noexcept override { return where_ == state::ended || finished_; }
   failure_class failure() const noexcept override { return failure_; }
   token_usage tokens() const noexcept override { return {1, contents_, true}; }
 
@@ -51,6 +55,7 @@ private:
   failure_class failure_ = failure_class::empty_response;
   std::string rest_, held_;
   std::uint64_t contents_ = 0;
+  bool finished_ = false;
 };
 
 /// Takes a stream as the test says.
@@ -148,6 +153,9 @@ struct stream_fixture : fixture {
 
 constexpr std::string_view head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nX-A: b\r\n"
                                   "Connection: close\r\n\r\n";
+
+constexpr std::string_view chunked_head =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 std::string events(std::string_view lines) {
   return std::string{head} + std::string{lines};
@@ -291,6 +299,53 @@ TEST_CASE("a stream has limits of its own [S2, B8, F3]") {
   REQUIRE(c->is_done());
   CHECK(c->result().error == expected);
   CHECK(closed.get_future().get());
+}
+
+TEST_CASE("a stream with all that matters is whole, however its connection ends [S2]") {
+  const bool reset = GENERATE(true, false);
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(chunked_head);
+    p.write("b\r\nc1\nfinish\n\r\n");
+    if (reset)
+      p.close();
+    else
+      p.sees_end();
+  });
+  stream_fixture f(server.url());
+  f.settings.timeouts.idle = 200ms;
+  const auto c = std::make_shared<stream_client>();
+  const auto attempt = f.start(c);
+  REQUIRE(c->has_content());
+  attempt->stream_to(c);
+  REQUIRE(c->is_done());
+  CHECK(c->bytes() == "c1\nfinish\n");
+  CHECK_FALSE(c->result().error);
+  CHECK_FALSE(c->result().failure);
+}
+
+TEST_CASE("what comes after a stream's own end does not keep it open [S3]") {
+  std::atomic<bool> over{false};
+  scripted_server server([&](peer& p) {
+    p.read_request();
+    p.write(chunked_head);
+    p.write("7\r\nc1\nend\n\r\n");
+    std::mutex m;
+    std::condition_variable never;
+    std::unique_lock lock(m);
+    while (!over) { // a comment now and then, without an end
+      p.write("3\r\n:p\n\r\n");
+      never.wait_for(lock, 20ms);
+    }
+  });
+  stream_fixture f(server.url());
+  const auto c = std::make_shared<stream_client>();
+  const auto attempt = f.start(c);
+  REQUIRE(c->has_content());
+  attempt->stream_to(c);
+  CHECK(c->is_done());
+  over = true;
+  CHECK_FALSE(c->result().failure);
 }
 
 TEST_CASE("a stream whose own end has come is whole although its connection lingers [S2]") {
