@@ -56,23 +56,13 @@ void find_budgets(const config& settings, const report& found) {
     found("/budgets", "[...]");
 }
 
-void find_tls(const config& settings, const report& found) {
-  if (settings.gateway.tls)
-    found("/gateway/tls", "{...}");
-}
-
-void find_cors(const config& settings, const report& found) {
-  if (!settings.gateway.cors_origins.empty())
-    found("/gateway/cors", "{...}");
-}
-
 void find_cluster(const config& settings, const report& found) {
   if (settings.cluster)
     found("/cluster", "{...}");
 }
 
 /// A later version that brings a feature deletes its row.
-constexpr std::array<missing_feature, 10> missing_features{{
+constexpr std::array<missing_feature, 8> missing_features{{
     {"a canary", find_canaries},
     {"a static provider", find_static_providers},
     {"asking for usage in streams", find_usage_injection},
@@ -80,8 +70,6 @@ constexpr std::array<missing_feature, 10> missing_features{{
     {"failing interrupted keys", find_interrupted_failing},
     {"the cache", find_cache},
     {"a budget", find_budgets},
-    {"serving TLS", find_tls},
-    {"CORS", find_cors},
     {"a cluster", find_cluster},
 }};
 
