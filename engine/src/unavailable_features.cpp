@@ -48,16 +48,6 @@ void find_budgets(const config& settings, const report& found) {
     found("/budgets", "[...]");
 }
 
-void find_tls(const config& settings, const report& found) {
-  if (settings.gateway.tls)
-    found("/gateway/tls", "{...}");
-}
-
-void find_cors(const config& settings, const report& found) {
-  if (!settings.gateway.cors_origins.empty())
-    found("/gateway/cors", "{...}");
-}
-
 void find_cluster(const config& settings, const report& found) {
   if (settings.cluster)
     found("/cluster", "{...}");
@@ -71,8 +61,6 @@ constexpr missing_feature missing_features[] = {
     {"failing interrupted keys", find_interrupted_failing},
     {"the cache", find_cache},
     {"a budget", find_budgets},
-    {"serving TLS", find_tls},
-    {"CORS", find_cors},
     {"a cluster", find_cluster},
 };
 

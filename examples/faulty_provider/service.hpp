@@ -58,12 +58,8 @@ private:
     bool held = false;
     std::unique_ptr<stream> flow{}; ///< once begun
     std::string_view unsent{};      ///< a piece of it that its client's slowness keeps here
-    duration patience = shortest_patience;
   };
   using number = std::uint64_t;
-  /// How long a stream waits for a client that does not read before it looks again: doubles from the one to the other.
-  static constexpr duration shortest_patience = std::chrono::milliseconds{5};
-  static constexpr duration longest_patience = std::chrono::milliseconds{320};
 
   void serve(operation what, std::shared_ptr<http::exchange> exchange);
   plan judge(const boost::system::result<call, std::string>& request);

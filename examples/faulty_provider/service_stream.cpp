@@ -2,8 +2,6 @@
 
 #include "service.hpp"
 
-#include <algorithm>
-
 namespace faulty {
 namespace {
 
@@ -42,25 +40,26 @@ void service::continue_stream(number id) {
     case stream::action::end:
     case stream::action::reset:
     case stream::action::close:
+    case stream::action::stop:
       return end_stream(id, step.what);
     }
   }
   later(id, duration::zero(), &service::continue_stream);
 }
 
-// Returns whether it was taken. One that is not is tried again until the client reads, or is found to be gone.
+// Returns whether it was taken. One that is not is sent when the client has read what waits for it, or never.
 bool service::send(number id, pending& p, std::string_view piece) {
   if (p.exchange->write(piece, most_waiting)) {
     statistics_.stream_wrote(piece.size());
     p.unsent = {};
-    p.patience = shortest_patience;
     return true;
   }
   p.unsent = piece;
-  if (p.patience == shortest_patience)
-    statistics_.stream_waits();
-  later(id, p.patience, &service::continue_stream);
-  p.patience = std::min(2 * p.patience, longest_patience);
+  statistics_.stream_waits();
+  p.exchange->on_room([this, id] {
+    if (pending_.contains(id))
+      continue_stream(id);
+  });
   return false;
 }
 
@@ -69,11 +68,14 @@ void service::end_stream(number id, stream::action how) {
   statistics_.completed(200);
   statistics_.stream_ended(cut ? stream_end::cut : stream_end::finished);
   const pending p = take(id);
-  // A cut in good order ends the body: the server has no other way to close a connection without resetting it.
-  if (how == stream::action::reset)
-    p.exchange->abort();
-  else
-    p.exchange->end();
+  switch (how) {
+  case stream::action::reset:
+    return p.exchange->abort();
+  case stream::action::close:
+    return p.exchange->close();
+  default:
+    return p.exchange->end();
+  }
 }
 
 } // namespace faulty

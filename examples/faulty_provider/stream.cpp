@@ -23,11 +23,11 @@ stream_fate draw_fate(const stream_faults& f, behaviour b, random_source& random
   switch (b) {
   case behaviour::empty_body:
     fate.cut = after_head;
-    fate.cut_by = cut_kind::close;
+    fate.cut_by = cut_kind::end;
     break;
   case behaviour::malformed_body:
     fate.malformed_frame = fate.cut = 0;
-    fate.cut_by = cut_kind::close;
+    fate.cut_by = cut_kind::end;
     break;
   case behaviour::error_in_200:
     fate.error_event = after_head;
@@ -141,7 +141,18 @@ bool stream::strike(fault f) {
 void stream::cut() {
   if (fate_.cut_by == cut_kind::mid_event)
     event_ = events_.half(next_index());
-  last_ = fate_.cut_by == cut_kind::close ? action::close : action::reset;
+  switch (fate_.cut_by) {
+  case cut_kind::close:
+    last_ = action::close;
+    break;
+  case cut_kind::end:
+    last_ = action::stop;
+    break;
+  case cut_kind::reset:
+  case cut_kind::mid_event:
+    last_ = action::reset;
+    break;
+  }
 }
 
 void stream::next_chunk() {

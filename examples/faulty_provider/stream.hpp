@@ -42,7 +42,8 @@ public:
     wait,  ///< do nothing for `length`
     end,   ///< end the body: all was said that the script lets be said
     reset, ///< cut: reset the connection
-    close, ///< cut: end the connection in good order, amid the stream
+    close, ///< cut: end the connection in good order, amid the body
+    stop,  ///< cut: end the body in good order, amid the stream
   };
   struct step {
     action what;

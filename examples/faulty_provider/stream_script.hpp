@@ -30,8 +30,8 @@ inline constexpr duration shortest_keep_alive = std::chrono::milliseconds{1};
 enum class usage_policy : std::uint8_t { requested, always, never };
 inline constexpr std::array<std::string_view, 3> usage_policy_names{"requested", "always", "never"};
 
-enum class cut_kind : std::uint8_t { reset, close, mid_event };
-inline constexpr std::array<std::string_view, 3> cut_kind_names{"reset", "close", "mid_event"};
+enum class cut_kind : std::uint8_t { reset, close, mid_event, end };
+inline constexpr std::array<std::string_view, 4> cut_kind_names{"reset", "close", "mid_event", "end"};
 
 /// Each fault is drawn by itself, with its own rate in [0,1]: several may meet in one stream.
 struct cut_script {

@@ -77,13 +77,16 @@ void add_counts(header_list& headers, std::string_view request_id, std::uint32_t
   headers.add("X-Switchyard-Fallbacks", std::to_string(fallbacks));
 }
 
-// The provider's headers, its own request id under another name, without what only the gateway may say.
+// The provider's headers, its own request id under another name, without what only the gateway may say: also which web
+// pages may read its answers.
 void add_provider_headers(header_list& headers, const header_list& from, bool own_advice) {
-  constexpr std::string_view own = "X-Switchyard-";
+  constexpr std::string_view own = "X-Switchyard-", pages = "Access-Control-";
   for (const auto& f : from) {
     if (same_field_name(f.name, "X-Request-Id"))
       headers.add("X-Switchyard-Upstream-Request-Id", f.value);
-    else if (same_field_name(f.name.substr(0, own.size()), own) || same_field_name(f.name, "Idempotency-Replayed") ||
+    else if (same_field_name(f.name.substr(0, own.size()), own) ||
+             same_field_name(f.name.substr(0, pages.size()), pages) ||
+             same_field_name(f.name, "Idempotency-Replayed") ||
              (own_advice && same_field_name(f.name, "x-should-retry")))
       continue;
     else

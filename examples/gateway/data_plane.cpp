@@ -1,6 +1,7 @@
 #include "data_plane.hpp"
 
 #include "answers.hpp"
+#include "cors.hpp"
 #include "request_headers.hpp"
 #include "stream_answer.hpp"
 #include "tenants.hpp"
@@ -27,33 +28,66 @@ void reply_json(const exchange_ptr& x, int status, const json::object& o) {
   x->reply(status, headers, to_json_text(o) + "\n");
 }
 
+constexpr std::string_view reading = "GET, HEAD";
+
+/// The methods that a path takes; none: there is no such path.
+std::string_view methods_of(std::string_view path) {
+  constexpr std::string_view models = "/v1/models";
+  if (openai::operation_of(path))
+    return "POST";
+  if (path == "/healthz" || path == "/readyz" || path == models || path.starts_with("/v1/models/"))
+    return reading;
+  return path == "*" ? "GET, HEAD, POST" : ""; // OPTIONS * asks about the server as a whole
+}
+
 class data_plane : public std::enable_shared_from_this<data_plane> {
 public:
   data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining)
       : engine_(std::move(engine)),
         draining_(std::move(draining)),
         tenants_(engine_->settings().gateway.tenants),
+        cors_(engine_->settings().gateway.cors_origins),
         started_(std::time(nullptr)) {}
 
   void handle(const exchange_ptr& x) {
-    const auto& r = x->request();
-    if (const auto op = openai::operation_of(r.path))
-      return r.method == "POST" ? operation(x, *op) : wrong_method(x, "POST");
-    constexpr std::string_view models = "/v1/models";
-    const bool get = r.method == "GET" || r.method == "HEAD";
-    if (r.path == "/healthz")
-      return get ? reply_json(x, 200, {{"status", "ok"}}) : wrong_method(x, "GET");
-    if (r.path == "/readyz")
-      return get ? ready(x) : wrong_method(x, "GET");
-    if (r.path == models || r.path.starts_with("/v1/models/"))
-      return get ? list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1))
-                 : wrong_method(x, "GET");
-    reply_error(*x, id_of(x), errc::not_found,
-                "there is nothing at " + shown(r.path) +
-                    "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
+    if (cors_.enabled())
+      return serve(with_fields(x, cors_.answer_fields(x->request().headers)));
+    serve(x);
   }
 
 private:
+  void serve(const exchange_ptr& x) {
+    const auto& r = x->request();
+    if (const auto op = openai::operation_of(r.path); op && r.method == "POST")
+      return operation(x, *op);
+    const auto methods = methods_of(r.path);
+    if (methods.empty())
+      return nothing_there(x);
+    if (r.method == "OPTIONS")
+      return tell_methods(x, methods);
+    if (methods != reading || (r.method != "GET" && r.method != "HEAD"))
+      return wrong_method(x, methods);
+    if (r.path == "/healthz")
+      return reply_json(x, 200, {{"status", "ok"}});
+    if (r.path == "/readyz")
+      return ready(x);
+    constexpr std::string_view models = "/v1/models";
+    list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1));
+  }
+
+  void nothing_there(const exchange_ptr& x) const {
+    reply_error(*x, id_of(x), errc::not_found,
+                "there is nothing at " + shown(x->request().path) +
+                    "; served are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/models");
+  }
+
+  // Needs no tenant key: browsers ask without one before they send it.
+  void tell_methods(const exchange_ptr& x, std::string_view methods) const {
+    auto headers = cors_.preflight_fields(x->request().headers, methods);
+    headers.add("Allow", std::string{methods} + ", OPTIONS");
+    x->reply(204, headers, {});
+  }
+
   std::string id_of(const exchange_ptr& x) const {
     const auto given = usable_request_id(x->request().headers);
     return given ? std::string{*given} : engine_->new_request_id();
@@ -63,7 +97,7 @@ private:
     reply_error(*x, id_of(x), errc::method_not_allowed,
                 shown(x->request().path) + " does not take " + shown(x->request().method) + ": send " +
                     std::string{allowed},
-                {}, nullptr, allowed);
+                {}, nullptr, std::string{allowed} + ", OPTIONS");
   }
 
   void ready(const exchange_ptr& x) const {
@@ -156,6 +190,7 @@ private:
   std::shared_ptr<core> engine_;
   std::shared_ptr<std::atomic<bool>> draining_;
   tenants tenants_;
+  cors cors_;
   std::time_t started_;
 };
 
@@ -164,6 +199,14 @@ private:
 http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
   auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
   return [plane](const exchange_ptr& x) { plane->handle(x); };
+}
+
+http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine) {
+  return [engine, pages = cors(engine->settings().gateway.cors_origins)](const http::refusal& refused) {
+    auto answer = format_refusal(refused, engine->new_request_id());
+    append(answer.first, pages.answer_fields(refused.request ? refused.request->headers : header_list{}));
+    return answer;
+  };
 }
 
 } // namespace switchyard::gateway

@@ -11,4 +11,7 @@ namespace switchyard::gateway {
 /// The data plane's handler. `draining` is set when new requests are to be refused. The core must outlive the server.
 http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining);
 
+/// Formats what the data plane's listener itself refuses.
+http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine);
+
 } // namespace switchyard::gateway

@@ -29,6 +29,8 @@ using namespace switchyard;
 // The exit statuses of the contract.
 constexpr int exit_ok = 0, exit_failure = 1, exit_configuration = 2;
 
+using server_tls_ptr = std::shared_ptr<const http::server_tls>;
+
 struct command_line {
   std::string config_file, listen, admin, data_dir;
   bool check = false;
@@ -81,11 +83,23 @@ std::optional<config> load(const command_line& line) {
   return c;
 }
 
+// The listener's certificate and key, null without TLS; the reason on stderr when they cannot be used.
+std::optional<server_tls_ptr> load_tls(const command_line& line, const config& c) {
+  if (!c.gateway.tls)
+    return server_tls_ptr{};
+  auto loaded = http::load_server_tls(c.gateway.tls->certificate, c.gateway.tls->key);
+  if (loaded)
+    return *std::move(loaded);
+  std::cerr << line.config_file << ": /gateway/tls: " << loaded.error() << '\n';
+  return std::nullopt;
+}
+
 // Both listeners and the way to their end.
 class program {
 public:
-  program(std::shared_ptr<core> engine, boost::asio::io_context& main, boost::asio::signal_set& signals)
-      : engine_(std::move(engine)), signals_(signals), hangup_(main, SIGHUP), timer_(main) {}
+  program(std::shared_ptr<core> engine, server_tls_ptr tls, boost::asio::io_context& main,
+          boost::asio::signal_set& signals)
+      : engine_(std::move(engine)), tls_(std::move(tls)), signals_(signals), hangup_(main, SIGHUP), timer_(main) {}
 
   bool listen() {
     const auto& c = engine_->settings();
@@ -94,15 +108,11 @@ public:
     data.max_body = c.gateway.max_body;
     data.header_timeout = c.gateway.header_timeout;
     data.body_timeout = c.gateway.body_timeout;
+    data.tls = tls_;
     http::server_options admin;
     admin.listen = c.admin.listen;
     return start(admin, admin::make_handler(engine_), admin::format_refusal, admin_) &&
-           start(
-               data, gateway::make_data_plane(engine_, draining_),
-               [engine = engine_](const http::refusal& r) {
-                 return gateway::format_refusal(r, engine->new_request_id());
-               },
-               data_);
+           start(data, gateway::make_data_plane(engine_, draining_), gateway::make_refusal_formatter(engine_), data_);
   }
 
   void run(boost::asio::io_context& main) {
@@ -111,7 +121,8 @@ public:
       if (!failed)
         drain();
     });
-    std::cout << "ready gateway=http://" << data_->address() << " admin=http://" << admin_->address() << std::endl;
+    std::cout << "ready gateway=" << (tls_ ? "https://" : "http://") << data_->address() << " admin=http://"
+              << admin_->address() << std::endl;
     main.run();
   }
 
@@ -173,6 +184,7 @@ private:
   }
 
   std::shared_ptr<core> engine_;
+  server_tls_ptr tls_;
   std::shared_ptr<std::atomic<bool>> draining_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<http::server> data_, admin_;
   boost::asio::signal_set& signals_;
@@ -184,6 +196,9 @@ private:
 int run(const command_line& line) {
   auto settings = load(line);
   if (!settings)
+    return exit_configuration;
+  auto tls = load_tls(line, *settings);
+  if (!tls)
     return exit_configuration;
   if (line.check) {
     std::cout << line.config_file << ": the configuration is valid\n";
@@ -202,7 +217,7 @@ int run(const command_line& line) {
     return started.error().what == start_error::kind::store ? exit_failure : exit_configuration;
   }
   auto engine = *std::move(started);
-  program gateway{engine, main, signals};
+  program gateway{engine, *std::move(tls), main, signals};
   const bool listening = gateway.listen();
   if (listening)
     gateway.run(main);

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 16> not_forwarded{"Connection",
                                                          "Accept-Encoding",
                                                          "Expect"};
 
-bool is_own(std::string_view name) {
+bool is_own(std::string_view name) noexcept {
   return name.size() >= own_prefix.size() && same_field_name(name.substr(0, own_prefix.size()), own_prefix);
 }
 
@@ -118,16 +118,18 @@ std::optional<std::string_view> usable_request_id(const header_list& headers) no
   return good ? id : std::nullopt;
 }
 
+bool is_forwarded(std::string_view name) noexcept {
+  return !is_own(name) && std::none_of(not_forwarded.begin(), not_forwarded.end(),
+                                       [&](std::string_view n) { return same_field_name(n, name); });
+}
+
 header_list forwarded_headers(const header_list& headers, std::string_view request_id) {
   const bool lists_names = headers.contains("Connection");
   header_list forwarded;
   forwarded.reserve(headers.text().size() + request_id.size() + 24);
   for (const auto& f : headers) {
-    const bool kept_back = is_own(f.name) || same_field_name(f.name, "X-Request-Id") ||
-                           (lists_names && named_in_connection(headers, f.name)) ||
-                           std::any_of(not_forwarded.begin(), not_forwarded.end(),
-                                       [&](std::string_view n) { return same_field_name(n, f.name); });
-    if (!kept_back)
+    if (is_forwarded(f.name) && !same_field_name(f.name, "X-Request-Id") &&
+        !(lists_names && named_in_connection(headers, f.name)))
       forwarded.add(f.name, f.value);
   }
   forwarded.add("X-Request-Id", request_id);

@@ -38,7 +38,10 @@ public:
 
   std::string address() const override { return address_; }
   void stop_accepting() override { everywhere(&server_worker::stop_accepting); }
-  void drain() override { everywhere(&server_worker::drain); }
+  void drain() override {
+    everywhere(&server_worker::drain);
+    everywhere(&server_worker::settle);
+  }
   void close_all() override { everywhere(&server_worker::close_all); }
   std::size_t connections() const noexcept override { return shared_->connections.load(std::memory_order_relaxed); }
 

@@ -23,29 +23,36 @@ constexpr std::size_t body_input = 64 * 1024;
 constexpr duration linger_time = std::chrono::seconds{5};
 constexpr std::size_t linger_bytes = 256 * 1024 * 1024;
 
+// How often a client that cannot be read is looked at: well within the second of [S4].
+constexpr duration watch_interval = std::chrono::milliseconds{400};
+
 constexpr duration longest_limit = std::chrono::hours{24 * 365};
 
 } // namespace
 
-connection::connection(std::shared_ptr<server_worker> worker, server_socket socket)
+connection::connection(std::shared_ptr<server_worker> worker, server_socket socket, const server_tls* tls)
     : worker_(std::move(worker)),
       executor_(socket.get_executor()),
-      socket_(std::move(socket)),
+      born_(worker_->drains()),
+      stream_(std::in_place, std::move(socket), tls),
       timer_(executor_),
-      parser_({worker_->options().max_body, worker_->options().max_head}) {}
+      parser_({worker_->options().max_body, worker_->options().max_head}),
+      phase_(stream_->has_tls() ? phase::securing : phase::reading) {}
 
 void connection::start() {
   set_limit(limit::idle, worker_->options().header_timeout);
-  read_more();
+  if (phase_ == phase::securing)
+    secure();
+  else
+    read_more();
 }
 
 bool connection::is_idle() const noexcept {
-  return phase_ == phase::reading && !parser_.started() && input_.unread().empty();
+  return phase_ == phase::securing || (phase_ == phase::reading && !parser_.started() && input_.unread().empty());
 }
 
 bool connection::has_input() const {
-  boost::system::error_code error;
-  return phase_ != phase::closed && socket_->available(error) > 0 && !error;
+  return phase_ != phase::closed && stream_->has_input();
 }
 
 void connection::close(cause why) {
@@ -59,9 +66,9 @@ void connection::close(cause why) {
   phase_ = phase::closed;
   closed_.store(true, std::memory_order_release);
   timer_.reset();
-  boost::system::error_code ignored;
-  socket_->close(ignored); // the destructor alone would undo `reset_on_close`
-  socket_.reset();
+  watch_.reset();
+  stream_->close();
+  stream_.reset();
   worker->remove(*this);
   if (why != cause::client_left || !owed || !gone)
     return;
@@ -69,6 +76,38 @@ void connection::close(cause why) {
     gone();
   } catch (...) { // the callback's own affair; the other connections of this thread go on
   }
+}
+
+// The handshake ------------------------------------------------------------------------------------------------------
+
+void connection::secure() {
+  switch (stream_->shake_hands()) {
+  case tls_session::progress::blocked:
+    return stream_->async_ready_to_read([self = shared_from_this()](const boost::system::error_code& error) {
+      if (self->phase_ == phase::closed)
+        return;
+      if (error)
+        return self->close(cause::ended);
+      self->secure();
+    });
+  case tls_session::progress::done:
+    phase_ = phase::reading;
+    set_limit(limit::idle, worker_->options().header_timeout);
+    return read_more();
+  case tls_session::progress::not_tls:
+    return refuse_plain();
+  case tls_session::progress::failed:
+    // Not closed at once: with bytes unread that would be a reset, and take the alert with it.
+    stream_->give_up_tls();
+    refused_ = true;
+    return linger();
+  }
+}
+
+void connection::refuse_plain() {
+  stream_->give_up_tls();
+  phase_ = phase::reading;
+  refuse({400, "invalid_request", "this port speaks HTTPS: begin the URL with https://"});
 }
 
 // Reading ------------------------------------------------------------------------------------------------------------
@@ -79,10 +118,29 @@ void connection::read_more() {
   input_.fit(wanted_capacity());
   const auto space = input_.space();
   if (space.size() == 0)
-    return; // enough was sent ahead
+    return watch(); // enough was sent ahead
   reading_ = true;
-  socket_->async_read_some(space, [self = shared_from_this()](const boost::system::error_code& error,
+  stream_->async_read_some(space, [self = shared_from_this()](const boost::system::error_code& error,
                                                               std::size_t bytes) { self->on_read(error, bytes); });
+}
+
+void connection::watch() {
+  if (watching_ || phase_ != phase::answering)
+    return;
+  watching_ = true;
+  if (!watch_)
+    watch_.emplace(executor_);
+  watch_->expires_after(watch_interval);
+  watch_->async_wait([self = shared_from_this()](const boost::system::error_code& error) { self->on_watch(error); });
+}
+
+void connection::on_watch(const boost::system::error_code& error) {
+  watching_ = false;
+  if (error || phase_ != phase::answering || reading_)
+    return;
+  if (stream_->peer_has_left())
+    return close(cause::client_left);
+  watch();
 }
 
 std::size_t connection::wanted_capacity() const noexcept {
@@ -96,10 +154,15 @@ std::size_t connection::wanted_capacity() const noexcept {
   return wanted;
 }
 
-void connection::on_read(const boost::system::error_code& error, std::size_t bytes) {
+void connection::on_read(const boost::system::error_code& result, std::size_t bytes) {
   reading_ = false;
   if (phase_ == phase::closed)
     return;
+  auto error = result;
+  if (error == boost::asio::error::would_block)
+    bytes = stream_->read_now(input_.space(), error);
+  if (error == boost::asio::error::would_block)
+    return read_more();
   if (error)
     return on_read_end(error);
   input_.commit(bytes);
@@ -173,11 +236,12 @@ void connection::dispatch() {
     worker->handle(
         std::make_shared<connection_exchange>(shared_from_this(), id, std::move(parser_.request()), worker->context()));
   } catch (...) {
-    fail(id);
+    fail(id, nullptr); // of what kept the exchange; else its end has done so
   }
 }
 
-void connection::refuse(const refusal& why) {
+void connection::refuse(refusal why) {
+  why.request = &parser_.request();
   auto [headers, body] = worker_->format(why);
   refused_ = true;
   keep_alive_ = head_only_ = false;
@@ -198,7 +262,7 @@ void connection::linger() {
   if (peer_ended_)
     return close(cause::ended);
   phase_ = phase::lingering;
-  shutdown_send(*socket_);
+  stream_->shutdown_send();
   set_limit(limit::linger, linger_time);
   input_.clear();
   read_more();

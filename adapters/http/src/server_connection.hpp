@@ -3,7 +3,7 @@
 #include "server_answer.hpp"
 #include "server_input.hpp"
 #include "server_request_parser.hpp"
-#include "server_socket.hpp"
+#include "server_stream.hpp"
 #include "switchyard/http/server.hpp"
 
 #include <atomic>
@@ -23,15 +23,16 @@ class server_worker;
 /// One client's connection: reads requests, has them answered one at a time and in order. All functions but `is_closed`
 /// belong to the connection's I/O thread.
 ///
-///              whole request            answer complete            all of it sent
+///   securing (TLS only)
+///      |       whole request            answer complete            all of it sent
 ///   reading -------------------> answering --------------> sending --------------> reading
 ///      |                             |                        |---- to be closed --> closed
-///      |--- refused, timed out -------------------------------^---- refused -------> lingering --> closed
-///      |--- client left -------------|--- client left, abort --------------------------> closed
+///      |--- refused, timed out -------------------------------^---- refused, more ----> lingering --> closed
+///      |--- client left -------------|--- client left, abort     input to discard --> closed
 ///
 /// One read is pending at nearly all times, also while a request is answered: so a client's leaving is noticed, and a
 /// request costs one receive and one send. What a client sends ahead waits in the input buffer; when that is full,
-/// reading stops until the answer is done.
+/// reading stops until the answer is done, and the socket is asked from time to time whether the client is still there.
 class connection : public std::enable_shared_from_this<connection> {
 public:
   /// How a close came about.
@@ -43,7 +44,7 @@ public:
   /// Names a request on its connection, so that a late call by its exchange is told from a call for the next one.
   using request_id = std::uint64_t;
 
-  connection(std::shared_ptr<server_worker> worker, server_socket socket);
+  connection(std::shared_ptr<server_worker> worker, server_socket socket, const server_tls* tls);
 
   void start();
   void close(cause why);
@@ -52,33 +53,39 @@ public:
   bool is_idle() const noexcept;
   /// Bytes have come that were not read yet.
   bool has_input() const;
+  unsigned born() const noexcept { return born_; } ///< `drains` of the worker when it was made
 
   // What an exchange does; nothing when `id` is not the request being answered.
   void reply(request_id id, int status, const header_list& headers, std::string body);
   void begin(request_id id, int status, const header_list& headers);
   bool write(request_id id, std::string_view piece, std::size_t bound);
-  void end(request_id id);
+  void end(request_id id, const http::request& request);
   void abort(request_id id);
+  void end_early(request_id id);
   void on_gone(request_id id, std::function<void()> callback);
   void on_room(request_id id, std::function<void()> callback);
-  /// The handler gives up: 500, or a cut when an answer has begun.
-  void fail(request_id id) noexcept;
+  /// The handler gives up: 500, or a cut when an answer has begun. `request` is the one it got, or null.
+  void fail(request_id id, const http::request* request) noexcept;
 
   io_executor executor() const noexcept { return executor_; }
   std::list<std::shared_ptr<connection>>::iterator position; ///< in the worker's list, which owns it while open
 
 private:
-  enum class phase { reading, answering, sending, lingering, closed };
+  enum class phase { securing, reading, answering, sending, lingering, closed };
   enum class limit { none, idle, head, body, write, linger }; ///< which time limit runs
 
+  void secure();
+  void refuse_plain();
   void read_more();
   std::size_t wanted_capacity() const noexcept;
   void on_read(const boost::system::error_code& error, std::size_t bytes);
+  void watch();
+  void on_watch(const boost::system::error_code& error);
   void on_read_end(const boost::system::error_code& error);
   void process();
   bool process_one();
   void dispatch();
-  void refuse(const refusal& why);
+  void refuse(refusal why);
   void discard(std::size_t bytes);
 
   void put_head(int status, answer_framing framing, std::uint64_t length, const header_list& headers);
@@ -87,6 +94,7 @@ private:
   void flush();
   void lost();
   void send_rest();
+  void send_more();
   void tell_to_continue();
   void on_sent(const boost::system::error_code& error, std::size_t bytes);
   void linger();
@@ -100,8 +108,10 @@ private:
 
   std::shared_ptr<server_worker> worker_;
   io_executor executor_;
-  std::optional<server_socket> socket_; ///< none once closed: an exchange may outlive the io_context
+  unsigned born_;
+  std::optional<server_stream> stream_; ///< none once closed: an exchange may outlive the io_context
   std::optional<server_timer> timer_;
+  std::optional<server_timer> watch_; ///< while a client has sent too much ahead to be read
   request_parser parser_;
   input_buffer input_;
   output_queue output_;
@@ -116,6 +126,7 @@ private:
   limit limit_ = limit::none;
   std::atomic<bool> closed_{false};
   bool armed_ = false;
+  bool watching_ = false;   ///< `watch_` is pending
   bool reading_ = false;    ///< a read is pending
   bool writing_ = false;    ///< a write is pending
   bool processing_ = false; ///< `process` is on the stack: an answer given within the handler must not recurse into it

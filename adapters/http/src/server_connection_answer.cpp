@@ -53,11 +53,11 @@ void connection::on_room(request_id id, std::function<void()> callback) {
   on_room_ = std::move(callback);
 }
 
-void connection::end(request_id id) {
+void connection::end(request_id id, const http::request& request) {
   if (id != current_)
     return;
   if (!begun_)
-    return fail(id);
+    return fail(id, &request);
   if (chunked_ && !bodyless_)
     output_.tail().append("0\r\n\r\n");
   finish_answer();
@@ -66,8 +66,16 @@ void connection::end(request_id id) {
 void connection::abort(request_id id) {
   if (id != current_)
     return;
-  reset_on_close(*socket_);
+  stream_->reset_on_close();
   close(cause::ended);
+}
+
+void connection::end_early(request_id id) {
+  if (id != current_)
+    return;
+  refused_ = true; // bytes that the client has sent ahead must not make the close a reset
+  keep_alive_ = false;
+  finish_answer();
 }
 
 void connection::on_gone(request_id id, std::function<void()> callback) {
@@ -75,13 +83,14 @@ void connection::on_gone(request_id id, std::function<void()> callback) {
     on_gone_ = std::move(callback);
 }
 
-void connection::fail(request_id id) noexcept {
+void connection::fail(request_id id, const http::request* request) noexcept {
   if (id != current_)
     return;
   try {
     if (begun_)
       return abort(id);
-    auto [headers, body] = worker_->format({500, "internal", "an internal error: nothing answered the request"});
+    auto [headers, body] =
+        worker_->format({500, "internal", "an internal error: nothing answered the request", request});
     reply(id, 500, headers, std::move(body));
   } catch (...) {
     close(cause::ended);
@@ -113,9 +122,13 @@ void connection::finish_answer() {
 }
 
 void connection::answer_sent() {
-  if (refused_)
+  const bool last = !keep_alive_ || worker_->draining();
+  // A close with bytes unread is a reset, which would take the answer from a client that has not read it yet.
+  if (refused_ || (last && (!input_.unread().empty() || has_input()))) {
+    refused_ = true;
     return linger();
-  if (!keep_alive_ || worker_->draining())
+  }
+  if (last)
     return close(cause::ended);
   phase_ = phase::reading;
   parser_.reset();
@@ -127,7 +140,7 @@ void connection::flush() {
   if (phase_ == phase::closed || writing_ || broken_ || output_.empty())
     return;
   boost::system::error_code error;
-  const auto sent = send_now(*socket_, output_.front(), error);
+  const auto sent = stream_->send_now(output_.front(), error);
   if (error)
     return lost();
   output_.consume(sent);
@@ -136,25 +149,32 @@ void connection::flush() {
 }
 
 void connection::send_rest() {
+  set_limit(limit::write, worker_->options().write_timeout);
+  send_more();
+}
+
+void connection::send_more() {
   writing_ = true;
   output_.lock(true);
-  set_limit(limit::write, worker_->options().write_timeout);
-  socket_->async_write_some(output_.front(),
+  stream_->async_write_some(output_.front(),
                             [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
                               self->on_sent(error, bytes);
                             });
 }
 
-void connection::on_sent(const boost::system::error_code& error, std::size_t bytes) {
+void connection::on_sent(const boost::system::error_code& result, std::size_t bytes) {
   writing_ = false;
-  output_.lock(false);
   if (phase_ == phase::closed)
     return;
+  auto error = result;
+  if (error == boost::asio::error::would_block)
+    bytes = stream_->send_now(output_.front(), error);
+  output_.lock(false);
   if (error)
     return close(cause::client_left);
   output_.consume(bytes);
   if (!output_.empty())
-    return send_rest();
+    return bytes > 0 ? send_rest() : send_more(); // only progress extends the limit
   limit_ = limit::none;
   if (phase_ == phase::sending)
     return answer_sent();

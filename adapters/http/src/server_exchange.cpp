@@ -8,12 +8,13 @@ connection_exchange::~connection_exchange() {
   if (ended_ || owner_->is_closed())
     return;
   if (owner_->executor().running_in_this_thread()) {
-    owner_->fail(id_);
+    owner_->fail(id_, &request_);
     return;
   }
   // The last reference may go anywhere; the connection belongs to its thread.
   try {
-    boost::asio::post(owner_->executor(), [owner = owner_, id = id_] { owner->fail(id); });
+    boost::asio::post(owner_->executor(),
+                      [owner = owner_, id = id_, request = std::move(request_)] { owner->fail(id, &request); });
   } catch (...) { // out of memory: the client is answered by its own time limit
   }
 }
@@ -25,12 +26,17 @@ void connection_exchange::reply(int status, const header_list& headers, std::str
 
 void connection_exchange::end() {
   ended_ = true;
-  owner_->end(id_);
+  owner_->end(id_, request_);
 }
 
 void connection_exchange::abort() {
   ended_ = true;
   owner_->abort(id_);
+}
+
+void connection_exchange::close() {
+  ended_ = true;
+  owner_->end_early(id_);
 }
 
 } // namespace switchyard::http

@@ -23,6 +23,7 @@ public:
   void on_room(std::function<void()> callback) override { owner_->on_room(id_, std::move(callback)); }
   void end() override;
   void abort() override;
+  void close() override;
   void on_gone(std::function<void()> callback) override { owner_->on_gone(id_, std::move(callback)); }
 
 private:

@@ -14,8 +14,9 @@ namespace {
 // What a body's buffer starts with at most: a client that only announces a large body makes nobody allocate it.
 constexpr std::uint64_t initial_body = 256 * 1024;
 
-constexpr auto bad_request_line =
-    "the request does not begin with METHOD /path HTTP/1.1; this port speaks plain HTTP, not TLS";
+constexpr auto bad_request_line = "the request does not begin with METHOD /path HTTP/1.1";
+constexpr auto tls_greeting = "this port speaks plain HTTP, not TLS: begin the URL with http://";
+constexpr char tls_handshake_record = 22; // RFC 8446 5.1
 
 bool is_token(std::string_view text) noexcept {
   constexpr std::string_view others = "!#$%&'*+-.^_`|~";
@@ -62,7 +63,7 @@ std::size_t request_parser::feed_head(std::string_view input) {
     input.remove_prefix(skipped);
     // Anything else than a method, say a TLS greeting, is answered at once rather than after the time limit.
     if (!input.empty() && input != "\r" && !is_token(input.substr(0, 1))) {
-      malformed(bad_request_line);
+      malformed(input.front() == tls_handshake_record ? tls_greeting : bad_request_line);
       return skipped;
     }
   }

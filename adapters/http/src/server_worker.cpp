@@ -74,12 +74,20 @@ void server_worker::stop_accepting() {
   pause_.cancel();
 }
 
+// A request may have been received in a read whose callback is still queued: it is seen first. The same may then be
+// true of connections that come in between, so these are left alone.
 void server_worker::drain() {
-  draining_ = true;
+  ++drains_;
+  if (!on_own_thread())
+    return close_idle(drains_);
+  boost::asio::post(context_, [self = shared_from_this(), drain = drains_] { self->close_idle(drain); });
+}
+
+void server_worker::close_idle(unsigned drain) {
   for (auto next = connections_.begin(); next != connections_.end();) {
     const auto current = *next++;
     // A request that is on its way to be read is still answered.
-    if (current->is_idle() && !current->has_input())
+    if (current->born() < drain && current->is_idle() && !current->has_input())
       current->close(connection::cause::ended);
   }
 }
@@ -147,14 +155,16 @@ void server_worker::admit(server_socket socket) {
     return;
   if (!take_place())
     return turn_away(std::move(socket));
-  connections_.push_front(std::make_shared<connection>(shared_from_this(), std::move(socket)));
+  connections_.push_front(std::make_shared<connection>(shared_from_this(), std::move(socket), options().tls.get()));
   const auto& added = connections_.front();
   added->position = connections_.begin();
   added->start();
 }
 
-// What fits into the socket's buffer; this client gets nothing that could cost memory or time.
+// What fits into the socket's buffer; this client gets nothing that could cost memory or time, as a handshake would.
 void server_worker::turn_away(server_socket socket) {
+  if (options().tls)
+    return;
   const auto text = std::to_string(shared_->options.max_connections) +
                     " connections are open, as many as are allowed; try again later";
   const auto [headers, body] = format({503, "overloaded", text});
@@ -162,8 +172,8 @@ void server_worker::turn_away(server_socket socket) {
   append_head(answer, {.status = 503, .length = body.size(), .keep_alive = false}, headers, date());
   answer.append(body);
   boost::system::error_code ignored;
-  send_now(socket, boost::asio::buffer(answer), ignored);
-  shutdown_send(socket);
+  socket.write_some(boost::asio::buffer(answer), ignored);
+  socket.shutdown(server_socket::shutdown_send, ignored);
 }
 
 void server_worker::pause() {

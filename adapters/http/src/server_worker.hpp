@@ -38,13 +38,15 @@ public:
   void begin(); ///< accepts from now on; the first thing to happen on the I/O thread
   void stop_accepting();
   void drain();
+  void settle() {} ///< nothing: when it is done, so is all that was posted before
   void close_all();
   void shut_down(); ///< stops accepting and closes everything, for good
 
   // For connections, on the I/O thread.
   void remove(connection& closed) noexcept;
   const server_options& options() const noexcept { return shared_->options; }
-  bool draining() const noexcept { return draining_; }
+  bool draining() const noexcept { return drains_ > 0; }
+  unsigned drains() const noexcept { return drains_; } ///< how often it was told to drain
   std::string_view date() { return date_.at(std::chrono::system_clock::now()); }
   void handle(std::shared_ptr<exchange> x) { shared_->on_request(std::move(x)); }
   /// The answer to a refused request; without fields and body should the formatter throw.
@@ -60,6 +62,7 @@ private:
   void admit(server_socket socket);
   void turn_away(server_socket socket);
   void pause();
+  void close_idle(unsigned drain);
 
   boost::asio::io_context& context_;
   std::shared_ptr<server_shared> shared_;
@@ -67,7 +70,7 @@ private:
   server_timer pause_;
   std::list<std::shared_ptr<connection>> connections_;
   date_text date_;
-  bool draining_ = false;
+  unsigned drains_ = 0;
   bool ended_ = false;
   std::mutex mutex_;   ///< guards `begun_`, and with it everything before the I/O thread has begun
   bool begun_ = false; ///< from now on the I/O thread owns all the rest

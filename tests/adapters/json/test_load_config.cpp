@@ -174,6 +174,18 @@ TEST_CASE("certificate files must be readable, and the error says which") {
   }
 }
 
+TEST_CASE("the gateway's certificate, key and pages are loaded") {
+  const temporary_folder folder;
+  const auto pem = folder.write("own.pem", "-----BEGIN CERTIFICATE-----\n");
+  const auto tls =
+      loaded(with(smallest, "/gateway/tls", R"({"certificate": ")" + pem + R"(", "key": ")" + pem + "\"}")).gateway.tls;
+  REQUIRE(tls);
+  CHECK(tls->certificate == pem);
+  CHECK(tls->key == pem);
+  const auto pages = R"({"origins": ["https://example.org", "*"]})";
+  CHECK(loaded(with(smallest, "/gateway/cors", pages)).gateway.cors_origins.size() == 2);
+}
+
 TEST_CASE("value() of a refused configuration throws its text") {
   auto result = load_text("[]");
   std::string what;

@@ -28,7 +28,6 @@ TEST_CASE("what this version does not have is refused by name, not ignored") {
   check_unavailable(with(full, "/health/reorder", "\"all\""), "/health/reorder");
   check_unavailable(with(full, "/health/reorder", "\"fallbacks\""), "/health/reorder");
   check_unavailable(with(full, "/idempotency/on_interrupted", "\"fail\""), "/idempotency/on_interrupted");
-  check_unavailable(with(full, "/gateway/cors", R"({"origins": ["https://example.org"]})"), "/gateway/cors");
   check_unavailable(
       with(full, "/cluster", R"({"node": "a", "listen": "127.0.0.1:7777", "peers": {"b": "[::1]:7778"}})"), "/cluster");
 }

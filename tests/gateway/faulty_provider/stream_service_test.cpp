@@ -105,14 +105,19 @@ TEST_CASE("a cut by reset shows what was said before, then a reset") {
   check_all_ended(p, 4);
 }
 
-TEST_CASE("a cut in good order ends the answer without the stream's end") {
-  running_provider p(script_with_fault(R"("cut":{"after":2,"by":"close"})"));
-  const auto r = p.chat(hello_streamed);
-  CHECK(r.end == asio::error::eof);
-  const auto body = dechunked(r.body);
-  CHECK(content_in(body.text).chunks == 2);
-  CHECK(body.text.find("[DONE]") == std::string::npos);
-  CHECK(p.stats().at_pointer("/streams/cut") == 1);
+TEST_CASE("a cut in good order ends the connection amid the body, or the body amid the stream") {
+  running_provider p;
+  for (const auto* by : {"close", "end"}) {
+    INFO(by);
+    p.script(script_with_fault(R"("cut":{"after":2,"by":")" + std::string(by) + "\"}"));
+    const auto r = p.chat(hello_streamed);
+    CHECK(r.end == asio::error::eof);
+    const auto body = dechunked(r.body);
+    CHECK(body.whole == (by == std::string_view("end")));
+    CHECK(content_in(body.text).chunks == 2);
+    CHECK(body.text.find("[DONE]") == std::string::npos);
+  }
+  CHECK(p.stats().at_pointer("/streams/cut") == 2);
 }
 
 TEST_CASE("a cut amid an event shows the beginning of it") {

@@ -66,10 +66,11 @@ TEST_CASE("pauses are drawn from their distribution, the same for the same seed"
 
 TEST_CASE("a cut comes after so many chunks, by a reset or in good order") {
   for (const auto what : streamed)
-    for (const auto by : {cut_kind::reset, cut_kind::close})
+    for (const auto& [by, end] : {std::pair{cut_kind::reset, action::reset}, std::pair{cut_kind::close, action::close},
+                                  std::pair{cut_kind::end, action::stop}})
       for (stream_place after : {0, 1, 3}) {
         const auto c = run_through({.faults = {.cut = {.rate = 1, .after = after, .by = by}}}, what);
-        CHECK(c.end == (by == cut_kind::reset ? action::reset : action::close));
+        CHECK(c.end == end);
         CHECK(content_in(c.body).chunks == static_cast<std::size_t>(after));
         CHECK(c.body.empty() == (after == 0 && what == operation::completions));
         CHECK_FALSE(has_finish(c));
@@ -247,7 +248,7 @@ TEST_CASE("behaviours that are wrong in a body are wrong in a stream, whatever i
   const auto as = [&](behaviour b) { return run_through(some_call(operation::chat_completions), s, b); };
   const auto empty = as(behaviour::empty_body);
   CHECK(empty.body.empty());
-  CHECK(empty.end == action::close);
+  CHECK(empty.end == action::stop);
   const auto malformed = events_of(as(behaviour::malformed_body).body);
   REQUIRE(malformed.size() == 2);
   CHECK(malformed.back().data.back() != '}');

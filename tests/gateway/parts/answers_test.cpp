@@ -28,6 +28,7 @@ public:
   void on_room(std::function<void()> callback) override { callback(); }
   void end() override {}
   void abort() override { FAIL("no answer"); }
+  void close() override { FAIL("no answer"); }
   void on_gone(std::function<void()>) override {}
 
   std::string header(std::string_view name) const { return std::string{headers.find(name).value_or("-")}; }
@@ -194,6 +195,7 @@ TEST_CASE("a provider cannot speak for the gateway") {
                                      {"x-switchyard-attempts", "99"},
                                      {"X-Switchyard-Provider", "other"},
                                      {"Idempotency-Replayed", "true"},
+                                     {"access-control-allow-origin", "*"},
                                      {"x-ratelimit-remaining", "7"},
                                      {"X-Switch", "kept"}}));
   CHECK(x.header("X-Switchyard-Upstream-Request-Id") == "theirs");
@@ -201,6 +203,7 @@ TEST_CASE("a provider cannot speak for the gateway") {
   CHECK(x.header("X-Switchyard-Attempts") == "1");
   CHECK(x.header("X-Switchyard-Provider") == "alpha");
   CHECK(x.header("Idempotency-Replayed") == "-");
+  CHECK(x.header("Access-Control-Allow-Origin") == "-");
   CHECK(x.header("x-ratelimit-remaining") == "7");
   CHECK(x.header("X-Switch") == "kept");
 }

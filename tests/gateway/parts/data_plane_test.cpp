@@ -95,7 +95,7 @@ public:
     engine = *std::move(started);
     alpha->threads = beta->threads = &engine->threads();
     auto listening = http::listen(engine->threads(), {}, gateway::make_data_plane(engine, draining),
-                                  [](const http::refusal& r) { return gateway::format_refusal(r, "listener"); });
+                                  gateway::make_refusal_formatter(engine));
     if (!listening)
       throw std::runtime_error(listening.error());
     server = *listening;
@@ -250,12 +250,13 @@ TEST_CASE("an unknown path is 404, a wrong method 405 with those that are taken"
     const auto e = error_of(got, 405, "method_not_allowed");
     CHECK(says(e, method));
     CHECK(says(e, allowed));
-    CHECK(got.has("Allow: " + allowed));
+    CHECK(got.has("Allow: " + allowed + ", OPTIONS"));
   };
   for (const auto* path : {"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses"})
-    wrong("GET", path, "POST");
+    for (const auto* method : {"GET", "PUT"})
+      wrong(method, path, "POST");
   for (const auto* path : {"/v1/models", "/v1/models/chat", "/healthz", "/readyz"})
-    wrong("POST", path, "GET");
+    wrong("POST", path, "GET, HEAD");
 }
 
 TEST_CASE("the active routes are listed as models, in the order and spelling of the file") {

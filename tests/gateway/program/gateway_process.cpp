@@ -75,10 +75,11 @@ gateway_process::~gateway_process() {
 void gateway_process::wait_ready() {
   for (const auto end = std::chrono::steady_clock::now() + patience; std::chrono::steady_clock::now() < end;) {
     const auto said = folder_.read("out.log");
-    const std::string begin = "ready gateway=http://127.0.0.1:";
-    if (said.starts_with(begin) && said.find('\n') != std::string::npos) {
-      port_ = static_cast<std::uint16_t>(std::stoi(said.substr(begin.size())));
-      return;
+    for (const std::string begin : {"ready gateway=http://127.0.0.1:", "ready gateway=https://127.0.0.1:"}) {
+      if (said.starts_with(begin) && said.find('\n') != std::string::npos) {
+        port_ = static_cast<std::uint16_t>(std::stoi(said.substr(begin.size())));
+        return;
+      }
     }
     siginfo_t ended{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid_)

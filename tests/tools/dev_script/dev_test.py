@@ -49,11 +49,12 @@ class CommandLine(DevTest):
 
     def test_an_unknown_command_lists_the_known_ones(self):
         result = self.run_dev("rnu", status=2)
-        self.assertIn("run, demo, test, bench, format, lint, setup, help", result.stderr)
+        self.assertIn("run, demo, test, bench, fuzz, format, lint, setup, help", result.stderr)
 
     def test_wrong_options_are_refused_before_anything_is_done(self):
         for arguments in (["test", "--preset", "fast"], ["test", "--preset"], ["test", "-R"], ["test", "--what"],
-                          ["format", "--what"], ["lint", "--what"], ["setup", "--what"], ["test", "-j", "0"]):
+                          ["fuzz", "--what"], ["fuzz", "json"],
+                          ["fuzz", "--minutes"], ["fuzz", "--minutes", "0"], ["fuzz", "--minutes", "1h"], ["format", "--what"], ["lint", "--what"], ["setup", "--what"], ["test", "-j", "0"]):
             with self.subTest(arguments):
                 self.run_dev(*arguments, status=2)
         self.assertEqual(self.checkout.calls, [])
@@ -236,6 +237,46 @@ class Running(DevTest):
         build = self.checkout.root / "build/release/examples"
         self.assertEqual(self.checkout.calls[-1], f"demo --gateway {build}/gateway/switchyard-gateway "
                                                   f"--provider {build}/faulty_provider/switchyard-faulty-provider --quick")
+
+
+class Fuzzing(DevTest):
+    def test_both_targets_run_for_a_bounded_time_and_write_only_into_the_build_folder(self):
+        self.run_dev("fuzz", "--minutes", "2")
+        self.assertTrue(self.checkout.calls_of("ninja")[0].endswith(" sse_fuzz http_fuzz"))
+        self.assertIn("--preset fuzz", self.checkout.calls_of("cmake")[0])
+        for target in ("sse", "http"):
+            (call,) = self.checkout.calls_of(f"{target}_fuzz")
+            self.assertIn("-max_total_time=120 ", call)
+            for option in ("-timeout=", "-rss_limit_mb=", f"-artifact_prefix={self.checkout.root}/build/fuzz/findings/{target}/"):
+                self.assertIn(option, call)
+            # libFuzzer adds to the first folder only.
+            self.assertTrue(call.endswith(f" {self.checkout.root}/build/fuzz/corpus/{target} "
+                                          f"{self.checkout.root}/tests/fuzz/corpus/{target}"), call)
+            self.assertTrue((self.checkout.root / f"build/fuzz/corpus/{target}").is_dir())
+
+    def test_one_target_can_be_chosen_whatever_the_preset_of_the_environment(self):
+        self.run_dev("fuzz", "http", SWITCHYARD_PRESET="asan")
+        self.assertTrue(self.checkout.calls_of("ninja")[0].endswith(" http_fuzz"))
+        self.assertEqual(self.checkout.calls_of("sse_fuzz"), [])
+        self.assertIn("-max_total_time=300 ", self.checkout.calls_of("http_fuzz")[0])
+
+    def test_a_finding_fails_and_the_other_target_still_runs(self):
+        result = self.run_dev("fuzz", status=1, FINDING="sse_fuzz")
+        self.assertIn("build/fuzz/findings/sse", result.stderr)
+        self.assertEqual(len(self.checkout.calls_of("http_fuzz")), 1)
+
+    def test_a_build_that_fails_ends_it(self):
+        self.run_dev("fuzz", status=1, NINJA_FAILS="1")
+        self.assertEqual(self.checkout.calls_of("sse_fuzz"), [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
+    def test_clang_and_its_run_time_are_installed(self):
+        self.run_dev("fuzz", MISSING="clang")
+        self.assertRegex(self.checkout.calls_of("apt-get")[1], " clang( |$)")
+        missing = "libclang-rt-77-dev"
+        self.checkout.program("tools/clang++", "#!/usr/bin/env bash\necho 77.0.1\n")
+        result = self.run_dev("fuzz")
+        self.assertTrue(any(missing in call for call in self.checkout.calls_of("dpkg-query")), result.stderr)
 
 
 class ContinuousIntegration(DevTest):

@@ -53,6 +53,10 @@ DEMO = """#!/usr/bin/env bash
 printf '%s\\n' "demo $*" >>"$CALLS"
 exit "${DEMO_STATUS:-0}"
 """
+FUZZER = """#!/usr/bin/env bash
+printf '%s\\n' "${0##*/} $*" >>"$CALLS"
+[[ ${FINDING-} != "${0##*/}" ]]
+"""
 PASSING = "100% tests passed, 0 tests failed out of 3"
 
 
@@ -84,6 +88,8 @@ class Checkout:
             self.program(f"{build}/gateway/switchyard-gateway", SERVER)
             self.program(f"{build}/faulty_provider/switchyard-faulty-provider", SERVER)
             self.program(f"{build}/demo/switchyard-demo", DEMO)
+        for target in ("sse", "http"):
+            self.program(f"build/fuzz/tests/fuzz/{target}_fuzz", FUZZER)
         return self
 
     def __exit__(self, *_):

@@ -51,8 +51,8 @@ identity make(const std::string& name, const identity* issuer, int days, bool au
 
 } // namespace
 
-identity make_authority() {
-  return make("Test CA", nullptr, 1, true, "");
+identity make_authority(const identity* issuer) {
+  return make(issuer ? "Test intermediate CA" : "Test CA", issuer, 1, true, "");
 }
 
 identity make_identity(const std::string& subject, const identity* issuer, int days) {

@@ -15,8 +15,8 @@ struct identity {
   std::shared_ptr<X509> certificate;
 };
 
-/// A certificate authority.
-identity make_authority();
+/// A certificate authority; with `issuer` an intermediate one.
+identity make_authority(const identity* issuer = nullptr);
 
 /// A certificate for a name or an address ("DNS:localhost", "IP:127.0.0.1"), signed by `issuer`, or by itself.
 /// Its time ends `days` from now, which may be negative.

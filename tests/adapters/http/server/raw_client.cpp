@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -28,7 +29,10 @@ raw_client::raw_client(std::uint16_t port, int receive_buffer) : raw_client() {
 }
 
 raw_client::raw_client(raw_client&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), received_(std::move(other.received_)), reset_(other.reset_) {}
+    : socket_(std::exchange(other.socket_, -1)),
+      tls_(std::move(other.tls_)),
+      received_(std::move(other.received_)),
+      reset_(other.reset_) {}
 
 raw_client::~raw_client() {
   if (socket_ >= 0)
@@ -45,7 +49,22 @@ bool raw_client::connect(std::uint16_t port, int receive_buffer) {
   return ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
 }
 
+bool raw_client::secure(SSL_CTX* context) {
+  tls_.reset(SSL_new(context));
+  SSL_set_fd(tls_.get(), socket_);
+  ERR_clear_error();
+  return SSL_connect(tls_.get()) == 1;
+}
+
+bool raw_client::end_tls() {
+  return SSL_shutdown(tls_.get()) >= 0;
+}
+
 bool raw_client::send(std::string_view bytes) {
+  if (tls_) {
+    ERR_clear_error();
+    return bytes.empty() || SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
+  }
   while (!bytes.empty()) {
     const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR)
@@ -67,7 +86,24 @@ void raw_client::reset() {
   ::close(std::exchange(socket_, -1));
 }
 
+bool raw_client::fill_tls() {
+  std::array<char, 65536> buffer;
+  ERR_clear_error();
+  errno = 0;
+  const int got = SSL_read(tls_.get(), buffer.data(), buffer.size());
+  if (got > 0) {
+    received_.append(buffer.data(), static_cast<std::size_t>(got));
+    return true;
+  }
+  if (errno == EAGAIN)
+    throw std::runtime_error("nothing came within 10 s");
+  reset_ = reset_ || SSL_get_error(tls_.get(), got) != SSL_ERROR_ZERO_RETURN;
+  return false;
+}
+
 bool raw_client::fill() {
+  if (tls_)
+    return fill_tls();
   std::array<char, 65536> buffer;
   for (;;) {
     const auto got = ::recv(socket_, buffer.data(), buffer.size(), 0);

@@ -1,8 +1,12 @@
 #pragma once
 
-// A client that sends exactly the bytes it is given. Blocking, with a generous limit on every receive.
+// A client that sends exactly the bytes it is given, with or without TLS. Blocking, with a generous limit on every
+// receive.
+
+#include <openssl/ssl.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -25,6 +29,10 @@ public:
   raw_client& operator=(const raw_client&) = delete;
 
   bool connect(std::uint16_t port, int receive_buffer = 0);
+  /// Shakes hands; everything below is over TLS from then on. False when the server refuses.
+  bool secure(SSL_CTX* context);
+  SSL* tls() const noexcept { return tls_.get(); }
+  bool end_tls(); ///< close_notify
   /// Returns false when the server has cut the connection.
   bool send(std::string_view bytes);
   void finish_sending(); ///< FIN
@@ -38,13 +46,17 @@ public:
   std::string receive_all();
   /// The next bytes; fewer when the end comes first.
   std::string take(std::size_t bytes);
-  bool is_reset() const noexcept { return reset_; } ///< what ended it
+  /// What ended it; with TLS also an end without close_notify.
+  bool is_reset() const noexcept { return reset_; }
 
 private:
   bool fill();
   std::string receive_chunks();
 
+  bool fill_tls();
+
   int socket_ = -1;
+  std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, SSL_free};
   std::string received_;
   bool reset_ = false;
 };

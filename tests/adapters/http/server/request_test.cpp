@@ -227,3 +227,42 @@ TEST_CASE("a second answer does nothing") {
   CHECK_FALSE(written.take());
   CHECK_FALSE(written.take());
 }
+
+TEST_CASE("the last answer of a connection arrives whole when the client has sent more behind its request") {
+  const std::string body(3'000'000, 'b'); // more than the sockets hold
+  running_server s([&](const std::shared_ptr<exchange>& x) { x->reply(200, text_plain(), body); });
+  for (const auto* last : {"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n"}) {
+    auto c = s.client(4096);
+    REQUIRE(c.send(last + std::string("GET /more HTTP/1.1\r\nHost: a\r\nX: ") + std::string(100'000, 'x')));
+    CHECK(c.receive().body == body);
+    CHECK(c.receive_all().empty()); // nothing behind it is answered
+    CHECK_FALSE(c.is_reset());
+  }
+}
+
+TEST_CASE("a refusal comes with the request as far as it is known") {
+  mailbox<std::string> told;
+  io_threads threads{1};
+  threads.start();
+  server_options options;
+  options.max_body = 10;
+  auto server = listen(
+      threads, options, [](const std::shared_ptr<exchange>& x) { x->end(); },
+      [&](const refusal& why) {
+        told.put(std::string(why.code) + " " +
+                 (why.request ? std::string(why.request->headers.find("Origin").value_or("none")) : "no request"));
+        return plain_refusal(why);
+      });
+  REQUIRE(server);
+  const auto send = [&](std::string_view text) {
+    raw_client c(port_of((*server)->address()));
+    c.send(text);
+    c.receive();
+    return told.take();
+  };
+  CHECK(send("GET / HTTP/1.1\r\nHost: a\r\nOrigin: o\r\n\r\n") == "internal o");
+  CHECK(send("POST / HTTP/1.1\r\nHost: a\r\nOrigin: o\r\nContent-Length: 11\r\n\r\n") == "payload_too_large o");
+  CHECK(send("nonsense\r\n\r\n") == "invalid_request none");
+  server->reset();
+  threads.stop();
+}

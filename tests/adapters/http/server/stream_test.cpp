@@ -202,3 +202,76 @@ TEST_CASE("ending what never began answers 500") {
   REQUIRE(c.send(simple_get));
   CHECK(c.receive().status == 500);
 }
+
+TEST_CASE("an answer that is closed sends what is queued and then the end of the connection, not of the body") {
+  holding_server h;
+  for (const bool sends_ahead : {false, true}) {
+    auto c = h.s.client(4096);
+    REQUIRE(c.send(simple_get));
+    const auto x = h.held.take();
+    const std::string body(3'000'000, 'x'); // more than the sockets hold
+    if (sends_ahead)
+      REQUIRE(c.send("GET /ahead HTTP/1.1\r\nX: " + std::string(100'000, 'y')));
+    on_thread_of(*x, [&] {
+      x->begin(200, text_plain());
+      x->write(body, body.size());
+      x->close();
+      x->end();
+    });
+    const auto got = c.receive();
+    CHECK(got.status == 200);
+    CHECK(got.body == body + "<cut>");
+    CHECK_FALSE(c.is_reset());
+  }
+  CHECK(h.gone.size() == 0);
+}
+
+TEST_CASE("an exchange closed before its answer ends the connection without a word") {
+  running_server s([](const std::shared_ptr<exchange>& x) { x->close(); });
+  auto c = s.client();
+  REQUIRE(c.send(simple_get));
+  CHECK(c.receive_all().empty());
+  CHECK_FALSE(c.is_reset());
+}
+
+TEST_CASE("a client that has sent more ahead than is read and leaves is noticed without a write [S4]") {
+  holding_server h;
+  for (const bool by_reset : {false, true}) {
+    for (const bool begun : {false, true}) {
+      auto c = h.s.client();
+      REQUIRE(c.send("GET /left HTTP/1.1\r\nHost: a\r\n\r\n"));
+      const auto x = h.held.take();
+      if (begun)
+        on_thread_of(*x, [&] { x->begin(200, text_plain()); });
+      REQUIRE(c.send("GET /ahead HTTP/1.1\r\nX: " + std::string(50'000, 'y')));
+      if (by_reset)
+        c.reset();
+      else
+        c.finish_sending();
+      CHECK(h.gone.take() == "/left");
+      CHECK(h.s.connections_become(0));
+    }
+  }
+  CHECK(h.gone.size() == 0);
+}
+
+TEST_CASE("a client that has sent more ahead than is read and stays gets all of its answers") {
+  server_options options;
+  options.header_timeout = 1s;
+  holding_server h(options);
+  auto c = h.s.client();
+  std::string ahead;
+  for (int i = 0; i < 100; ++i)
+    ahead += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: a\r\nX: " + std::string(400, 'y') + "\r\n\r\n";
+  REQUIRE(c.send(ahead));
+  auto x = h.held.take();
+  // Its socket is looked at until this other client has had its time, and nothing is found wrong.
+  CHECK(h.s.client().receive_all().empty());
+  for (int i = 0; i < 100; ++i) {
+    on_thread_of(*x, [&] { echo(x); });
+    REQUIRE(c.receive().body == "GET /" + std::to_string(i) + "? ");
+    if (i < 99)
+      x = h.held.take();
+  }
+  CHECK(h.gone.size() == 0);
+}

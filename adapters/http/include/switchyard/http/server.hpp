@@ -52,8 +52,12 @@ public:
   /// does; never when the client is gone. Replaces a callback that is still waiting.
   virtual void on_room(std::function<void()> callback) = 0;
   virtual void end() = 0;
-  /// Cuts the connection: an answer that has begun and cannot be finished.
+  /// Cuts the connection: an answer that has begun and cannot be finished. By a reset, which takes with it what the
+  /// client has not read yet.
   virtual void abort() = 0;
+  /// Ends the connection in good order and the answer not: sends what is queued and then no more, without the end of a
+  /// body of unknown length.
+  virtual void close() = 0;
 
   /// Called once, on the exchange's thread, when the client leaves before its answer was complete: it closed or reset
   /// the connection or its sending half, took nothing for `write_timeout`, or the server closed it. Set it within the
@@ -71,18 +75,31 @@ struct refusal {
   int status;
   std::string_view code;
   std::string_view message;
+  const http::request* request = nullptr; ///< as far as it is known, or null: its headers may be missing, or only some
 };
 using refusal_formatter = std::function<std::pair<header_list, std::string>(const refusal&)>;
+
+/// A listener's certificate and key.
+class server_tls;
+
+/// Loads a certificate, with the intermediate ones behind it in the same file, and its key; both in PEM. TLS 1.2 and
+/// newer, OpenSSL's own choice of ciphers at the system's security level, ALPN http/1.1. Fails with a text that names
+/// the file and the reason: it cannot be read, is none, is encrypted, is too weak, or does not belong to the other.
+boost::system::result<std::shared_ptr<const server_tls>, std::string>
+load_server_tls(const std::string& certificate_file, const std::string& key_file);
 
 struct server_options {
   std::string listen = "127.0.0.1:0"; ///< HOST:PORT, [v6]:PORT; port 0 takes a free one
   std::uint64_t max_body = 16ull << 20;
   std::size_t max_head = 64 * 1024;
-  duration header_timeout = std::chrono::seconds{10}; ///< first byte of a request to the end of its head
-  duration body_timeout = std::chrono::seconds{60};   ///< for the whole body
-  duration idle_timeout = std::chrono::seconds{75};   ///< of a kept-alive connection
+  /// From the first byte of a request to the end of its head; also for the handshake, and for a first byte behind it.
+  duration header_timeout = std::chrono::seconds{10};
+  duration body_timeout = std::chrono::seconds{60}; ///< for the whole body
+  duration idle_timeout = std::chrono::seconds{75}; ///< of a kept-alive connection
   std::size_t max_connections = 20000;
   duration write_timeout = std::chrono::seconds{60}; ///< without the client taking a byte of its answer
+  /// HTTPS; null: HTTP. A client that speaks plain HTTP to it gets 400, one over `max_connections` no word.
+  std::shared_ptr<const server_tls> tls;
 };
 
 /// A server that listens. `stop_accepting`, `drain` and `close_all` may be called on any thread; on one that is none of
