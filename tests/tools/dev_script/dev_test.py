@@ -75,6 +75,13 @@ class Packages(DevTest):
         self.assertIn("cmake catch2", result.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
+    def test_node_and_npm_are_installed_only_where_there_is_none(self):
+        self.run_dev("setup", MISSING="nodejs npm")
+        self.assertEqual(self.checkout.calls_of("apt-get"), [])
+        self.run_dev("setup", MISSING="nodejs npm", PATH=self.checkout.path_without("node", "nodejs", "npm"))
+        self.assertTrue(self.checkout.calls_of("apt-get")[-1].endswith(" nodejs npm"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
     def test_a_failing_apt_ends_it(self):
         self.run_dev("setup", status=1, MISSING="cmake", APT_STATUS="100")
 
@@ -108,12 +115,12 @@ class Building(DevTest):
 
 class Testing(DevTest):
     def test_the_last_line_has_the_totals(self):
-        self.assertEqual(self.last_line(self.run_dev("test")), "3 passed, 0 failed")
+        self.assertEqual(self.last_line(self.run_dev("test")), "4 passed, 0 failed")
 
     def test_failed_and_skipped_tests_are_told_apart(self):
         output = "3/5 Test  #3: skip ....***Skipped   0.00 sec\n60% tests passed, 2 tests failed out of 5"
         result = self.run_dev("test", status=1, CTEST_PRINTS=output, CTEST_STATUS="8")
-        self.assertEqual(self.last_line(result), "2 passed, 2 failed")
+        self.assertEqual(self.last_line(result), "3 passed, 2 failed")
 
     def test_a_build_that_fails_is_a_failure(self):
         self.assertEqual(self.last_line(self.run_dev("test", status=1, NINJA_FAILS="1")), "0 passed, 1 failed")
@@ -130,30 +137,30 @@ class Testing(DevTest):
         self.run_dev("test", status=1, SWITCHYARD_CONFORMANCE="/nowhere")
 
     def test_the_kit_counts_too(self):
-        self.assertEqual(self.last_line(self.run_dev("test", **self.kit())), "5 passed, 0 failed")
+        self.assertEqual(self.last_line(self.run_dev("test", **self.kit())), "6 passed, 0 failed")
         self.assertEqual(self.last_line(self.run_dev("test", "--conformance", **self.kit())), "2 passed, 0 failed")
         self.assertEqual(self.last_line(self.run_dev("test", "-R", "x", **self.kit())), "3 passed, 0 failed")
 
     def test_a_kit_beside_the_checkout_is_found(self):
         self.checkout.program("../shared/conformance/run", KIT.format(verdict="PASS", status=0))
-        self.assertEqual(self.last_line(self.run_dev("test")), "5 passed, 0 failed")
+        self.assertEqual(self.last_line(self.run_dev("test")), "6 passed, 0 failed")
 
     def test_an_unlisted_failure_fails(self):
         result = self.run_dev("test", status=1, **self.kit("FAIL"))
-        self.assertEqual(self.last_line(result), "4 passed, 1 failed")
+        self.assertEqual(self.last_line(result), "5 passed, 1 failed")
         self.assertIn("not expected to fail: streaming.cut", result.stdout)
 
     def test_a_listed_failure_counts_as_neither(self):
         for entry in ("streaming.cut", "streaming.*"):
             self.expect_failures(f"# known\n{entry}  # why\n")
-            self.assertEqual(self.last_line(self.run_dev("test", **self.kit("FAIL"))), "4 passed, 0 failed")
+            self.assertEqual(self.last_line(self.run_dev("test", **self.kit("FAIL"))), "5 passed, 0 failed")
 
     def test_a_stale_entry_fails(self):
         for entry in ("circuit.opens", "circuit.*", "gone.case"):
             self.expect_failures(f"{entry}\nstreaming.cut\n")
             result = self.run_dev("test", status=1, **self.kit("FAIL"))
             self.assertIn(f"listed as failing, but none fails: {entry}", result.stdout)
-            self.assertEqual(self.last_line(result), "4 passed, 1 failed")
+            self.assertEqual(self.last_line(result), "5 passed, 1 failed")
 
     def test_a_filtered_kit_says_nothing_of_entries_it_did_not_run(self):
         self.expect_failures("retry.elsewhere\n")
@@ -163,10 +170,58 @@ class Testing(DevTest):
         self.checkout.program("kit/run", "import sys; sys.exit(2)")
         self.run_dev("test", status=1, SWITCHYARD_CONFORMANCE=str(self.checkout.root / "kit/run"))
 
-    def test_tsan_builds_only_its_tests_and_skips_the_kit(self):
+    def test_tsan_builds_only_its_tests_and_runs_no_gateway(self):
         result = self.run_dev("test", "--preset", "tsan", **self.kit())
         self.assertTrue(self.checkout.calls_of("ninja")[0].endswith(" tsan_one tsan_two"))
         self.assertEqual(self.last_line(result), "3 passed, 0 failed")
+        self.assertEqual(self.checkout.calls_of("node"), [])
+
+
+class Clients(DevTest):
+    def test_they_count_too_and_a_cancelled_one_has_failed(self):
+        report = {"CLIENTS_REPORT": "# pass 5\n# fail 2\n# cancelled 1\n# skipped 7", "CLIENTS_STATUS": "1"}
+        self.assertEqual(self.last_line(self.run_dev("test", status=1, **report)), "8 passed, 3 failed")
+
+    def test_alone_and_filtered(self):
+        result = self.run_dev("test", "--clients", "langchain: a.*", **self.kit())
+        self.assertEqual(self.last_line(result), "1 passed, 0 failed")
+        self.assertIn("--test-name-pattern=langchain: a.*", self.checkout.calls_of("node")[-1])
+        self.assertEqual(self.checkout.calls_of("ctest"), [])
+
+    def test_the_libraries_are_installed_once_into_the_build_folder(self):
+        self.run_dev("test", "--clients")
+        self.run_dev("test", "--clients")
+        self.assertEqual(len(self.checkout.calls_of("npm")), 1)
+        self.assertTrue((self.checkout.root / "build/dev/clients/package-lock.json").exists())
+        self.assertFalse((self.checkout.root / "tests/clients/node_modules").exists())
+
+    def test_a_changed_lock_file_installs_again(self):
+        self.run_dev("test", "--clients")
+        (self.checkout.root / "tests/clients/package-lock.json").write_text("{}")
+        self.run_dev("test", "--clients")
+        self.assertEqual(len(self.checkout.calls_of("npm")), 2)
+
+    def test_an_install_that_failed_is_tried_again(self):
+        result = self.run_dev("test", status=1, NPM_STATUS="1")
+        self.assertEqual(self.last_line(result), "3 passed, 1 failed")
+        self.assertIn("npm could not install", result.stderr)
+        self.assertEqual(self.last_line(self.run_dev("test")), "4 passed, 0 failed")
+
+    def test_a_missing_or_old_node_is_a_failure(self):
+        without = {"PATH": self.checkout.path_without("node", "nodejs", "npm")}
+        for environment, words in ((without, "node and npm are needed"), ({"NODE_IS_OLD": "1"}, "Node 18.19 or newer")):
+            result = self.run_dev("test", status=1, **environment)
+            self.assertEqual(self.last_line(result), "3 passed, 1 failed")
+            self.assertIn(words, result.stderr)
+
+    def test_no_test_at_all_is_a_failure(self):
+        result = self.run_dev("test", "--clients", "nonsense", status=1, CLIENTS_REPORT="# pass 0\n# fail 0\n# cancelled 0")
+        self.assertIn("none matches 'nonsense'", result.stderr)
+
+    def test_totals_of_an_earlier_run_are_not_taken_for_this_one(self):
+        self.run_dev("test", "--clients")
+        self.checkout.program("tests/clients/run", "#!/bin/sh\nexit 1\n")
+        self.assertEqual(self.last_line(self.run_dev("test", "--clients", status=1)), "0 passed, 1 failed")
 
 
 class Running(DevTest):
@@ -284,10 +339,10 @@ class ContinuousIntegration(DevTest):
         return self.last_line(self.run_dev(script=".ci/run", status=status, **environment))
 
     def test_formatting_and_demo_are_one_check_each(self):
-        self.assertEqual(self.run_ci(), "5 passed, 0 failed")
+        self.assertEqual(self.run_ci(), "6 passed, 0 failed")
 
     def test_a_failing_demo_is_a_failure(self):
-        self.assertEqual(self.run_ci(status=1, DEMO_STATUS="1"), "4 passed, 1 failed")
+        self.assertEqual(self.run_ci(status=1, DEMO_STATUS="1"), "5 passed, 1 failed")
 
     def test_a_failing_build_is_a_failure(self):
         self.assertEqual(self.run_ci(status=1, NINJA_FAILS="1"), "1 passed, 2 failed")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 COPIED = ["dev", ".ci/run", "examples/gateway/stack.sh", "examples/gateway/demo.json.in", "CMakePresets.json",
-          "tests/conformance/check.py", "tests/conformance/expected-failures.txt"]
+          "tests/conformance/check.py", "tests/conformance/expected-failures.txt", "tests/clients/run", "tests/clients/package.json",
+          "tests/clients/package-lock.json", "tests/clients/.npmrc", "tests/clients/openai.test.mjs"]
 
 # Each fake appends its command line to $CALLS first.
 CMAKE = """mkdir -p "build/$PRESET_OF_CALL"
@@ -32,6 +33,15 @@ APT_GET = """for argument; do
   if [[ $argument == install ]]; then touch "$CALLS.installed"; fi
 done
 exit "${APT_STATUS:-0}"
+"""
+# Asked for its version, or to run the tests and report on them.
+NODE = """[[ $1 != -e ]] || exit "${NODE_IS_OLD:-0}"
+for argument; do
+  [[ $argument != --test-reporter-destination=/* ]] || printf '%s\\n' "$CLIENTS_REPORT" >"${argument#*=}"
+done
+exit "${CLIENTS_STATUS:-0}"
+"""
+NPM = """exit "${NPM_STATUS:-0}"
 """
 # A program that says it is ready, and notes its process id and how it was called.
 SERVER = """#!/usr/bin/env python3
@@ -58,6 +68,7 @@ printf '%s\\n' "${0##*/} $*" >>"$CALLS"
 [[ ${FINDING-} != "${0##*/}" ]]
 """
 PASSING = "100% tests passed, 0 tests failed out of 3"
+CLIENTS_PASSING = "# pass 1\n# fail 0\n# cancelled 0\n# skipped 0"
 
 
 class Checkout:
@@ -81,7 +92,8 @@ class Checkout:
         note = f'#!/usr/bin/env bash\nprintf "%s\\n" "${{0##*/}} $*" >>"$CALLS"\n'
         preset = 'previous=; for a; do [[ $previous != --preset ]] || PRESET_OF_CALL=$a; previous=$a; done\n'
         for name, body in {"cmake": preset + CMAKE, "ninja": NINJA, "ctest": CTEST, "dpkg-query": DPKG_QUERY,
-                           "apt-get": APT_GET, "clang-format": 'echo "clang-format version 14.0.6"\n'}.items():
+                           "apt-get": APT_GET, "node": NODE, "npm": NPM,
+                           "clang-format": 'echo "clang-format version 14.0.6"\n'}.items():
             self.program(f"tools/{name}", note + body)
         for preset_name in self._presets:
             build = f"build/{preset_name}/examples"
@@ -101,11 +113,22 @@ class Checkout:
         path.write_text(text)
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
+    def path_without(self, *names):
+        """A PATH on which these programs are missing, whatever the machine has."""
+        folder = self.root.parent / "bin"
+        folder.mkdir()
+        for place in [f"{self.root}/tools", *os.environ["PATH"].split(":")]:
+            for program in Path(place).iterdir() if Path(place).is_dir() else ():
+                if program.name not in names and not (folder / program.name).is_symlink():
+                    (folder / program.name).symlink_to(program)
+        return str(folder)
+
     def environment(self, **more):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("SWITCHYARD_")}
         temporary = self.root.parent / "tmp"
         temporary.mkdir(exist_ok=True)
         return clean | {"PATH": f"{self.root}/tools:{os.environ['PATH']}", "CALLS": str(self._calls), "CTEST_PRINTS": PASSING,
+                        "CLIENTS_REPORT": CLIENTS_PASSING,
                         "TMPDIR": str(temporary)} | more
 
     def start(self, *arguments, script="dev", **environment):
