@@ -148,7 +148,11 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed, "of the random draws");
   app.add_option("--key-prefix", o.key_prefix, "every other request has an idempotency key that begins so");
   app.add_flag("--leave", o.leave, "clients leave at random points");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   run r{o};
   r.go();
   r.print();

@@ -57,4 +57,13 @@ void header_list::iterator::parse() noexcept {
   current_ = {rest_.substr(0, colon), rest_.substr(colon + 2, end - colon - 2)};
 }
 
+std::optional<std::string_view> bearer_token(std::string_view authorization) noexcept {
+  constexpr std::string_view scheme = "Bearer";
+  const auto blank = authorization.find(' ');
+  if (blank == authorization.npos || !same_field_name(authorization.substr(0, blank), scheme))
+    return std::nullopt;
+  const auto token = authorization.find_first_not_of(' ', blank); // 1*SP
+  return token == authorization.npos ? std::nullopt : std::optional{authorization.substr(token)};
+}
+
 } // namespace switchyard

@@ -152,7 +152,11 @@ int main(int argc, char** argv) {
   app.add_option("--provider", programs.provider, "the switchyard-faulty-provider program")
       ->required()
       ->check(CLI::ExistingFile);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   try {
     return tour{programs}.run() ? 0 : 1;
   } catch (const std::exception& e) {

@@ -15,6 +15,9 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -39,13 +42,17 @@ struct command_line {
 // The exit status when the program is to end at once.
 std::optional<int> parse(int argc, char** argv, command_line& line) {
   CLI::App app{"An OpenAI-compatible gateway in front of several providers", "switchyard-gateway"};
-  app.add_option("--config", line.config_file, "the configuration, JSON (docs/configuration.md)")->required();
+  app.add_option("--config", line.config_file, "the configuration, JSON (docs/configuration.md)");
   app.add_flag("--check", line.check, "check the configuration and end");
   app.add_option("--listen", line.listen, "HOST:PORT instead of gateway.listen; port 0 takes a free one");
   app.add_option("--admin", line.admin, "HOST:PORT instead of admin.listen");
   app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path");
   try {
     app.parse(argc, argv);
+    if (line.config_file.empty()) // an option that is not known is told first
+      throw CLI::RequiredError{"--config FILE"};
+    if (app.count("--data-dir") > 0 && line.data_dir.empty())
+      throw CLI::ValidationError{"--data-dir", "needs a directory, not an empty text"};
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? exit_ok : exit_configuration;
   }
@@ -193,6 +200,24 @@ private:
   std::chrono::steady_clock::time_point deadline_{};
 };
 
+// Whoever starts the program without standard streams must not find its sockets there.
+void open_standard_streams() {
+  int fd = 0;
+  do
+    fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= 2);
+  if (fd > 2)
+    ::close(fd);
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
 int run(const command_line& line) {
   auto settings = load(line);
   if (!settings)
@@ -201,6 +226,10 @@ int run(const command_line& line) {
   if (!tls)
     return exit_configuration;
   if (line.check) {
+    if (const auto problem = core::check(*settings)) {
+      std::cerr << line.config_file << ": " << problem->message << '\n';
+      return exit_configuration;
+    }
     std::cout << line.config_file << ": the configuration is valid\n";
     return exit_ok;
   }
@@ -208,9 +237,11 @@ int run(const command_line& line) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("switchyard"));
   core_options options;
   options.log = log_line;
-  boost::asio::io_context main;
-  boost::asio::signal_set signals{main, SIGINT,
-                                  SIGTERM}; // from here on one ends the program in order, also while it starts
+  // Never destroyed: a signal that comes while the program ends must not end it otherwise.
+  static auto& main = *new boost::asio::io_context;
+  static auto& signals = *new boost::asio::signal_set{main, SIGINT, SIGTERM};
+  const auto stops = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr); // one that came before is told now
   auto started = core::start(*std::move(settings), std::move(options));
   if (!started) {
     spdlog::error("{}", started.error().message);
@@ -229,6 +260,9 @@ int run(const command_line& line) {
 } // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
+  const auto stops = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr); // until there is who ends the program in order
   command_line line;
   if (const auto status = parse(argc, argv, line))
     return *status;

@@ -19,12 +19,10 @@ tenants::digest tenants::digest_of(std::string_view key) {
 }
 
 std::optional<std::string> tenants::find(std::string_view authorization) const {
-  // The scheme's name has no case (RFC 9110 11.1).
-  constexpr std::string_view scheme = "Bearer ";
-  if (authorization.size() <= scheme.size() || authorization[scheme.size() - 1] != ' ' ||
-      !same_field_name(authorization.substr(0, scheme.size() - 1), scheme.substr(0, scheme.size() - 1)))
+  const auto token = bearer_token(authorization);
+  if (!token)
     return std::nullopt;
-  const auto given = digest_of(authorization.substr(scheme.size()));
+  const auto given = digest_of(*token);
   const known* found = nullptr;
   for (const auto& k : known_)
     if (CRYPTO_memcmp(given.data(), k.key.data(), given.size()) == 0)

@@ -100,6 +100,7 @@ public:
   void on_room(std::function<void()> callback) override { callback(); }
   void end() override {}
   void abort() override {}
+  void close() override {}
   void on_gone(std::function<void()>) override {}
 
   int status = 0;

@@ -8,6 +8,7 @@
 
 #include <boost/asio/thread_pool.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -188,10 +189,14 @@ public:
     }
   }
 
-  /// Waits until the last change led there; its reason.
-  std::string wait_for(circuit_state to) {
+  /// Waits until the last change led there, for so many times; its reason.
+  std::string wait_for(circuit_state to, int times = 1) {
     std::unique_lock lock{mutex_};
-    if (!changed_.wait_for(lock, patience, [&] { return !changes_.empty() && changes_.back().first == to; }))
+    const auto led_there = [&] {
+      const auto n = std::count_if(changes_.begin(), changes_.end(), [&](const auto& c) { return c.first == to; });
+      return n >= times && changes_.back().first == to;
+    };
+    if (!changed_.wait_for(lock, patience, led_there))
       throw std::runtime_error("the circuit did not change in time");
     return changes_.back().second;
   }

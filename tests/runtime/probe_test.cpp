@@ -105,7 +105,7 @@ TEST_CASE("a failed probe opens again, and reporting it twice mints no slot [C8,
   half_open_circuit c;
   auto probe = c.probe();
   CHECK(probe->failure());
-  CHECK(c.watch->wait_for(circuit_state::half_open) == "cooldown");
+  CHECK(c.watch->wait_for(circuit_state::half_open, 2) == "cooldown");
   CHECK_FALSE(probe->success());
   CHECK(c.guard.refused_reports() == 1);
   CHECK(c.guard.state() == circuit_state::half_open);

@@ -113,10 +113,8 @@ private:
     const auto& token = engine_->settings().admin.token;
     if (token.empty())
       return true;
-    constexpr std::string_view scheme = "Bearer "; // its name has no case (RFC 9110 11.1)
-    const auto given = r.headers.find("Authorization").value_or("");
-    return same_field_name(given.substr(0, scheme.size()), scheme) &&
-           is_token(given.substr(scheme.size()), token.reveal());
+    const auto given = bearer_token(r.headers.find("Authorization").value_or(""));
+    return given && is_token(*given, token.reveal());
   }
 
   // With a token there is no need: a page does not have it.

@@ -123,7 +123,7 @@ private:
   bool paused_ = false;  ///< no read is pending, as the stream is full
   bool watched_ = false; ///< this idle time's watch has begun
   transport_error limit_error_ = transport_error::connect_timeout;
-  time_point limit_ = time_point::max(); ///< of the phase
+  time_point limit_ = time_point::max();   ///< of the phase
   std::optional<time_point> linger_until_; ///< the stream's own end has come, that of its body may take so long
   time_point idle_since_{};
   std::size_t read_size_;

@@ -41,8 +41,9 @@ TEST_CASE("only the whole token is accepted, whatever the case of Bearer") {
   };
   CHECK(status("Bearer s3cret-token") == 200);
   CHECK(status("bearer s3cret-token") == 200);
-  for (const auto* wrong : {"Bearer s3cret-toke", "Bearer s3cret-token2", "Bearer S3CRET-TOKEN", "Bearer  s3cret-token",
-                            "Bearer", "Bearer ", "", "s3cret-token", "Basic s3cret-token", "Bearers3cret-token"}) {
+  CHECK(status("Bearer  s3cret-token") == 200); // one space or more
+  for (const auto* wrong : {"Bearer s3cret-toke", "Bearer s3cret-token2", "Bearer S3CRET-TOKEN", "Bearer", "Bearer ",
+                            "", "s3cret-token", "Basic s3cret-token", "Bearers3cret-token"}) {
     INFO(wrong);
     CHECK(status(wrong) == 401);
   }

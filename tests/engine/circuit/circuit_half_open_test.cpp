@@ -141,3 +141,21 @@ TEST_CASE("a success of a probe found hanging still counts, its lease rules [C8]
   CHECK(c.end_probe(verdict, outcome::success) == report_result::counted);
   CHECK(c.it.state() == circuit_state::closed);
 }
+
+TEST_CASE("a probe whose stream flows outlives its lease, and its end decides [C8]") {
+  for (const auto end : {outcome::success, outcome::failure, outcome::cancelled}) {
+    DYNAMIC_SECTION(end) {
+      auto c = half_open(1);
+      const auto verdict = c.it.ask(c.now);
+      CHECK(c.end_probe(verdict, outcome::flowing) == report_result::counted);
+      c.pass(24h);
+      CHECK(c.it.state() == circuit_state::half_open);
+      CHECK_FALSE(c.it.probe_available());
+      c.end_probe(verdict, end);
+      CHECK(c.it.state() == (end == outcome::success   ? circuit_state::closed
+                             : end == outcome::failure ? circuit_state::open
+                                                       : circuit_state::half_open));
+      CHECK(c.it.snapshot(c.now).probes_in_flight == 0);
+    }
+  }
+}

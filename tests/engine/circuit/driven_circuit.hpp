@@ -21,7 +21,7 @@ inline std::ostream& operator<<(std::ostream& out, report_result r) {
   return out << names[static_cast<int>(r)];
 }
 inline std::ostream& operator<<(std::ostream& out, outcome o) {
-  constexpr const char* names[] = {"success", "slow_success", "failure", "neutral", "cancelled", "hanging"};
+  constexpr const char* names[] = {"success", "slow_success", "failure", "neutral", "cancelled", "hanging", "flowing"};
   return out << names[static_cast<int>(o)];
 }
 

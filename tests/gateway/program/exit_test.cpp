@@ -34,6 +34,9 @@ TEST_CASE("a wrong command line ends with 2 and names the option") {
   for (const auto& [arguments, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{}, "--config"},
            {{"--config", folder.write("a.json", good), "--bogus"}, "--bogus"},
+           {{"--confg", "a.json"}, "--confg"}, // and not only that --config is missing
+           {{"--config", ""}, "--config"},
+           {{"--config", folder.write("a.json", good), "--data-dir", ""}, "--data-dir"},
            {{"--config", folder.write("a.json", good), "--listen", "nonsense"}, "/gateway/listen"},
            {{"--config", folder.write("a.json", good), "--admin", "0.0.0.0:1"}, "/admin"}}) {
     const auto [status, said] = run(folder, arguments);

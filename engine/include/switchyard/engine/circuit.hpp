@@ -66,9 +66,9 @@ enum class outcome : std::uint8_t {
   failure,      ///< of a tripping class
   neutral,      ///< of a class that does not trip: neither counts nor resets [C3]
   cancelled,    ///< nothing is known: counts as nothing [C8, C16]
+  hanging,      ///< still in flight after the slow limit [C17]; one final outcome follows with `amends`
   flowing,      ///< a probe's stream has brought its first content: only its end rules it from here on [C8]; one final
                 ///< outcome follows
-  hanging,      ///< still in flight after the slow limit [C17]; one final outcome follows with `amends`
 };
 
 /// One outcome on its way to the circuit.

@@ -58,4 +58,8 @@ private:
 /// Whether two names of fields are the same: ASCII, without case.
 bool same_field_name(std::string_view a, std::string_view b) noexcept;
 
+/// The token of an Authorization field of the Bearer scheme, whose name has no case (RFC 9110 11.1, RFC 6750 2.1);
+/// nothing for another scheme or none.
+std::optional<std::string_view> bearer_token(std::string_view authorization) noexcept;
+
 } // namespace switchyard

@@ -122,6 +122,10 @@ public:
   /// data files are untouched.
   static boost::system::result<std::shared_ptr<core>, start_error> start(config c, core_options options = {});
 
+  /// What a start would say of a valid configuration's providers, all of it, without starting anything: CA files are
+  /// loaded, headers made. Nothing when there is nothing to say.
+  static std::optional<start_error> check(const config& c);
+
   virtual ~core() = default; ///< like `stop` without grace, also on a thread of its own
 
   virtual const config& settings() const noexcept = 0;
