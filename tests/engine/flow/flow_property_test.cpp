@@ -123,12 +123,15 @@ TEST_CASE("inputs in any order: bounded attempts, none after the deadline, and a
             if (action == "ask " + t->route)
               flow.feed(flow_input::breaker_verdict{world.ask(*t)});
       RC_ASSERT(flow.starts == before || world.now < deadline);
-      // A timer that is due is done with once it was fed: no busy loop.
-      if (const auto due = flow.it.wake_at(); due && *due <= world.now) {
+      // A timer that is due is done with once it was fed, or once more when the key was settled at the deadline: no
+      // busy loop.
+      const auto due = [&] {
+        const auto at = flow.it.wake_at();
+        return at && *at <= world.now;
+      };
+      for (int fed = 0; fed < 2 && due(); ++fed)
         flow.timer();
-        const auto again = flow.it.wake_at();
-        busy = busy || (again && *again <= world.now);
-      }
+      busy = busy || due();
     }
     RC_ASSERT_FALSE(busy);
     finish_off(flow);
