@@ -46,7 +46,8 @@ export const langchain = {
     const question = new HumanMessage(prompt);
     const calling = await ask([question]);
     const [call] = calling.tool_calls;
-    const { text } = await ask([question, calling, new ToolMessage({ tool_call_id: call.id, content: run(call.args) })]);
+    const result = new ToolMessage({ tool_call_id: call.id, content: run(call.args) });
+    const { text } = await ask([question, calling, result]);
     return text;
   },
   embed: (url, texts) =>

@@ -32,7 +32,8 @@ export function openai(name, packageName) {
       const client = open(url);
       const { completions } = 'runTools' in client.chat.completions ? client.chat : client.beta.chat; // moved in version 5
       const tools = [{ type: 'function', function: { ...tool, function: run, parse: JSON.parse } }];
-      return completions.runTools({ model: 'chat', stream: streamed, tools, messages: [{ role: 'user', content: prompt }] }).finalContent();
+      const messages = [{ role: 'user', content: prompt }];
+      return completions.runTools({ model: 'chat', stream: streamed, tools, messages }).finalContent();
     },
     async embed(url, input) {
       const { data } = await open(url).embeddings.create({ model: 'chat', input }); // asks for base64

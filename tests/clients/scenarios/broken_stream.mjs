@@ -16,18 +16,18 @@ export const breaks = {
     code: 'upstream_cut',
   },
   'ends without a finish': { act: (upstream) => upstream.end(), code: 'upstream_cut' },
-  'stalls': { act: () => {}, code: 'upstream_stalled' },
+  'stalls': { act: () => {}, code: 'upstream_stalled', timeouts: { idle: '1s' } },
   'has a malformed event': { act: (upstream) => upstream.send('data: {"choices":[{"del\n\n'), code: 'upstream_invalid' },
 };
 
 /** The provider fails after the first token: no other may go on, and the user must not take the answer for whole [S2]. */
 export function brokenStream({ name, connect, failure }) {
-  for (const [what, { act, code }] of Object.entries(breaks)) {
+  for (const [what, { act, code, timeouts = {} }] of Object.entries(breaks)) {
     const upstream = openStream(role(), content('Once '));
     const setup = {
       primary: scripted(upstream),
       backup: scripted(chatStream('another answer')),
-      settings: { timeouts: { idle: '1s' } },
+      settings: { timeouts },
     };
     gatewayTest(`${name}: a stream that ${what} after its first token raises an error [S2]`, setup, async ({ url, backup }) => {
       const onText = (text) => text === 'Once ' && act(upstream);

@@ -9,7 +9,8 @@ import { scripted } from '../support/scripted_provider.mjs';
 export function errors({ name, connect, failure, fetch }) {
   const limited = failed(429, { 'retry-after': '7', 'x-ratelimit-remaining-requests': '0' }, 'rate_limit_exceeded');
 
-  gatewayTest(`${name}: the only provider's 429 arrives with its headers [R4]`, { primary: scripted(limited) }, async ({ url, primary }) => {
+  const strict = { primary: scripted(limited) };
+  gatewayTest(`${name}: the only provider's 429 arrives with its headers [R4]`, strict, async ({ url, primary }) => {
     const seen = failure(await errorOf(connect(url).chat('hello')));
     assert.equal(seen.status, 429);
     assert.equal(seen.code, 'rate_limit_exceeded');
@@ -35,10 +36,19 @@ export function errors({ name, connect, failure, fetch }) {
   });
 
   const brief = { primary: scripted(failed(500), chat('well again')), circuit: { consecutive_failures: 1, cooldown: '1s' } };
-  gatewayTest(`${name}: its own retries outlive an open circuit [C8]`, brief, async ({ url, primary }) => {
+  gatewayTest(`${name}: its own retries outlive a cooldown [C8]`, brief, async ({ url, primary }) => {
     const { text } = await connect(url, { maxRetries: 6 }).chat('hello');
     assert.equal(text, 'well again');
-    assert.equal(await primary.count(), 2); // what met the open circuit reached no provider
+    assert.equal(await primary.count(), 2); // whatever met the open circuit reached no provider
+  });
+
+  gatewayTest(`${name}: its own retry outlives an open circuit`, { primary: scripted(chat('closed again')) }, async (stack) => {
+    await stack.setMode('forced_open');
+    const counting = countingFetch(fetch, (call) => call === 2 && stack.setMode('auto'));
+    const { text } = await connect(stack.url, { maxRetries: 2, fetch: counting }).chat('hello');
+    assert.equal(text, 'closed again');
+    assert.equal(counting.calls, 2);
+    assert.equal(await stack.primary.count(), 1);
   });
 
   const opened = { consecutive_failures: 1, cooldown: '60s' };
@@ -49,7 +59,8 @@ export function errors({ name, connect, failure, fetch }) {
     assert.ok(wait > 0 && wait <= 60, `Retry-After: ${wait}`);
   };
 
-  gatewayTest(`${name}: an open circuit is told, with its wait [C11]`, { primary: scripted(failed(500)), circuit: opened }, async ({ url, primary }) => {
+  const one = { primary: scripted(failed(500)), circuit: opened };
+  gatewayTest(`${name}: an open circuit is told, with its wait [C11]`, one, async ({ url, primary }) => {
     const client = connect(url);
     assert.equal(failure(await errorOf(client.chat('hello'))).status, 500);
     expectLongWait(failure(await errorOf(client.chat('hello'))), 'circuit_open');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 
+import { chat } from '../support/answers.mjs';
 import { errorOf } from '../support/expect.mjs';
 import { faulty } from '../support/faulty_provider.mjs';
 import { gatewayTest } from '../support/gateway_test.mjs';
-import { chat } from '../support/answers.mjs';
 import { held, scripted } from '../support/scripted_provider.mjs';
 
 /** The same `Idempotency-Key` twice is one call [I4], [I5]. */
@@ -30,7 +30,8 @@ export function idempotency({ name, connect, failure }) {
   });
 
   const answer = held(chat('one for all'));
-  gatewayTest(`${name}: simultaneous requests with one key share a call [I4]`, { primary: scripted(answer) }, async ({ url, primary }) => {
+  const holding = { primary: scripted(answer) };
+  gatewayTest(`${name}: simultaneous requests with one key share a call [I4]`, holding, async ({ url, primary }) => {
     const callers = Array.from({ length: 5 }, () => connect(url).chat('hello', keyed));
     await primary.arrival(1);
     answer.release();

@@ -72,9 +72,9 @@ function responses({ name, open }) {
       assert.equal(await primary.count(), 1);
     });
 
-  for (const [what, { act, code }] of Object.entries(breaks)) {
+  for (const [what, { act, code, timeouts = {} }] of Object.entries(breaks)) {
     const upstream = openStream(responseOpening(), responseText('Once '));
-    const setup = { primary: scripted(upstream), settings: { timeouts: { idle: '1s' } } };
+    const setup = { primary: scripted(upstream), settings: { timeouts } };
     gatewayTest(`${name}: a streamed response that ${what} after its first token raises an error [S2]`, setup, async ({ url }) => {
       const { text, error } = await within(drain(streamed(url), () => act(upstream)), 'the stream ends');
       assert.equal(text, 'Once ');

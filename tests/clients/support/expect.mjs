@@ -45,10 +45,13 @@ export function deferred() {
   return own;
 }
 
-/** A `fetch` that counts in `calls` how often the client library used it; `onCall` is told each number, from 1. */
+/**
+ * A `fetch` that counts in `calls` how often the client library used it. `onCall` is told each number, from 1, and waited
+ * for before the request goes out.
+ */
 export function countingFetch(fetch = globalThis.fetch, onCall = () => {}) {
-  const counting = (...args) => {
-    onCall(++counting.calls);
+  const counting = async (...args) => {
+    await onCall(++counting.calls);
     return fetch(...args);
   };
   counting.calls = 0;

@@ -33,8 +33,17 @@ class Stack {
     this.folder = await mkdtemp(join(tmpdir(), 'switchyard-clients-'));
     const file = join(this.folder, 'gateway.json');
     await writeFile(file, JSON.stringify(this.#configuration(options)));
-    this.gateway = await Program.start(process.env.SWITCHYARD_GATEWAY, ['--config', file, '--data-dir', join(this.folder, 'data')]);
+    const data = join(this.folder, 'data');
+    this.gateway = await Program.start(process.env.SWITCHYARD_GATEWAY, ['--config', file, '--data-dir', data]);
     this.url = `${this.gateway.urls.gateway}/v1`;
+  }
+
+  /** What an operator does with the circuit of `primary`: `forced_open` or, as at first, `auto`. */
+  async setMode(mode) {
+    const url = `${this.gateway.urls.admin}/admin/circuits/primary`;
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ mode }) });
+    if (!answer.ok) throw new Error(`mode ${mode}: ${await answer.text()}`);
+    await answer.text();
   }
 
   /** Ends the programs in an order that leaves no request waiting, and removes the files. */

@@ -21,7 +21,8 @@ export class Program {
       createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('ready ') && resolve(line));
       program.exit.then(([code, signal]) => reject(new Error(`${path} ended with ${code ?? signal}: ${program.log}`)), reject);
     });
-    program.urls = Object.fromEntries((await within(ready, `${path} is ready`)).split(' ').slice(1).map((word) => word.split(/=(.*)/s)));
+    const [, ...words] = (await within(ready, `${path} is ready`)).split(' ');
+    program.urls = Object.fromEntries(words.map((word) => word.split(/=(.*)/s)));
     return program;
   }
 
