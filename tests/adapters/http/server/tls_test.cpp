@@ -188,7 +188,7 @@ TEST_CASE("large bodies go both ways over TLS, byte for byte") {
     body[i] = static_cast<char>('a' + i * i % 23);
   for (int round = 0; round < 2; ++round) {
     REQUIRE(c.send(post(body)));
-    CHECK(c.receive().body == "POST /? " + body);
+    CHECK((c.receive().body == "POST /? " + body)); // not to be printed
   }
 }
 
