@@ -40,7 +40,8 @@ public:
   void stop_accepting() override { everywhere(&server_worker::stop_accepting); }
   void drain() override {
     everywhere(&server_worker::drain);
-    everywhere(&server_worker::settle);
+    if (!on_io_thread())
+      everywhere(&server_worker::finish_drain);
   }
   void close_all() override { everywhere(&server_worker::close_all); }
   std::size_t connections() const noexcept override { return shared_->connections.load(std::memory_order_relaxed); }

@@ -33,6 +33,13 @@ std::string_view trim(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
+// Strict enough that nobody takes a part of it for a path or for another host (RFC 9112 3.2). It may be empty.
+bool is_host(std::string_view text) noexcept {
+  constexpr std::string_view never = "\"#,/<>?@\\^`{|}";
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return c > 0x20 && c < 0x7f && never.find(c) == std::string_view::npos; });
+}
+
 bool starts_with_scheme(std::string_view target, std::string_view scheme) noexcept {
   return target.size() > scheme.size() && same_field_name(target.substr(0, scheme.size()), scheme);
 }
@@ -173,6 +180,8 @@ bool request_parser::note_field(std::string_view name, std::string_view value) {
     if (same_field_name(name, "host")) {
       if (has_host_)
         return malformed("Host is given more than once");
+      if (!is_host(value))
+        return malformed("Host is not the name or address of a host, with or without a port");
       has_host_ = true;
     }
     return true;

@@ -38,7 +38,7 @@ public:
   void begin(); ///< accepts from now on; the first thing to happen on the I/O thread
   void stop_accepting();
   void drain();
-  void settle() {} ///< nothing: when it is done, so is all that was posted before
+  void finish_drain() { close_idle(drains_); } ///< for who waits for `drain`, which itself goes on when it returns
   void close_all();
   void shut_down(); ///< stops accepting and closes everything, for good
 

@@ -155,9 +155,10 @@ TEST_CASE("a malformed head is refused with 400 and never repaired") {
       // lines
       "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nHost: a\n\r\n", "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",
       // fields
-      "GET / HTTP/1.1\r\n\r\n", get("Host: a\r\n"), get("X: a\r\n b\r\n"), get("X: a\r\n\tb\r\n"), get("X\r\n"),
-      get(": v\r\n"), get("X : v\r\n"), get("X: a\0b\r\n"s), get("X\0: b\r\n"s), get("X: \x7f\r\n"),
-      "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+      "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", get("Host: a\r\n"),
+      get("X: a\r\n b\r\n"), get("X: a\r\n\tb\r\n"), get("X\r\n"), get(": v\r\n"), get("X : v\r\n"),
+      get("X: a\0b\r\n"s), get("X\0: b\r\n"s), get("X: \x7f\r\n"), "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
       // framing
       get("Content-Length: 1\r\nContent-Length: 2\r\n"), get("Content-Length: 1, 1\r\n"), get("Content-Length:\r\n"),
       get("Content-Length: +1\r\n"), get("Content-Length: -1\r\n"), get("Content-Length: 0x1\r\n"),
@@ -177,6 +178,8 @@ TEST_CASE("a malformed head is refused with 400 and never repaired") {
     CHECK(by_bytes.current() == state::refused);
   }
   CHECK(parse(get("Content-Length: 1\r\nContent-Length: 1\r\n") + "x") == state::complete);
+  for (const auto* host : {"", "a", "a.example:80", "[::1]:80", "%41_~!$&'()*+;="})
+    CHECK(parse("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n") == state::complete);
 }
 
 TEST_CASE("a malformed chunk is refused with 400") {
