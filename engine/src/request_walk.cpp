@@ -15,6 +15,8 @@ std::string describe(const flow_input::attempt_done& r, std::optional<failure_cl
     return std::string{to_string(*r.error)};
   if (!r.status)
     return f ? std::string{to_string(*f)} : std::string{};
+  if (f == failure_class::connection) // of a stream: a whole answer has an error of the connection
+    return "ended without its own end";
   std::string text = "HTTP " + std::to_string(*r.status);
   if (f == failure_class::empty_response)
     text += " without usable content";
