@@ -44,9 +44,9 @@ std::optional<int> parse(int argc, char** argv, command_line& line) {
   CLI::App app{"An OpenAI-compatible gateway in front of several providers", "switchyard-gateway"};
   app.add_option("--config", line.config_file, "the configuration, JSON (docs/configuration.md)");
   app.add_flag("--check", line.check, "check the configuration and end");
-  app.add_option("--listen", line.listen, "HOST:PORT instead of gateway.listen; port 0 takes a free one");
-  app.add_option("--admin", line.admin, "HOST:PORT instead of admin.listen");
-  app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path");
+  app.add_option("--listen", line.listen, "HOST:PORT instead of gateway.listen; port 0 takes a free one")->take_last();
+  app.add_option("--admin", line.admin, "HOST:PORT instead of admin.listen")->take_last();
+  app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path")->take_last();
   try {
     app.parse(argc, argv);
     if (line.config_file.empty()) // an option that is not known is told first
