@@ -205,6 +205,8 @@ bool client_attempt::end() noexcept {
 void client_attempt::finish() noexcept {
   if (!under_way_ || std::exchange(finished_, true))
     return;
+  if (result_.status >= 400)
+    core_->target.redact(result_.body);
   if (stream_) {
     if (stream_failed())
       result_.failure = stream_->reader().failure();

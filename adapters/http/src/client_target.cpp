@@ -2,6 +2,7 @@
 
 #include "client_fields.hpp"
 
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/url/encode.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/rfc/unreserved_chars.hpp>
@@ -15,6 +16,9 @@ namespace switchyard::http {
 namespace urls = boost::urls;
 
 namespace {
+
+/// A shorter value is a word that a text may hold by chance.
+constexpr std::size_t shortest_secret = 8;
 
 std::string encoded(std::string_view text) {
   return urls::encode(text, urls::unreserved_chars);
@@ -88,12 +92,24 @@ std::optional<std::string> client_target::read_headers(const provider_settings& 
     if (!fixed.add(name, value.secret_env.empty() ? std::string_view{value.text} : value.value.reveal()))
       return "header " + encoded(name) + " cannot be sent: its name or value has a character that is not allowed";
     names_.push_back(name);
+    keep_secret(value.value.reveal());
   }
+  keep_secret(settings.api_key.reveal());
   if (!settings.api_key.empty() && !sets("Authorization") &&
       !fixed.add("Authorization", std::string("Bearer ").append(settings.api_key.reveal())))
     return "the API key has a character that is not allowed in a header";
   fields_ += fixed.text();
   return std::nullopt;
+}
+
+void client_target::keep_secret(std::string_view value) {
+  if (value.size() >= shortest_secret)
+    secrets_.emplace_back(value);
+}
+
+void client_target::redact(std::string& text) const {
+  for (const auto& s : secrets_)
+    boost::algorithm::replace_all(text, s, "***");
 }
 
 bool client_target::is_path(std::string_view path) noexcept {

@@ -33,20 +33,26 @@ public:
   /// Writes the whole head of a request over `out`. The path must be one.
   void write_head(std::string& out, const provider_request& request) const;
 
+  /// Blots out this provider's own keys: some providers repeat them in their errors, which go to clients that must not
+  /// know them.
+  void redact(std::string& text) const;
+
 private:
   client_target() = default;
   std::optional<std::string> read_url(const std::string& url);
   std::optional<std::string> read_headers(const provider_settings& settings);
   void write_fields(std::string& out, const header_list& fields) const;
   bool sets(std::string_view name) const noexcept;
+  void keep_secret(std::string_view value);
 
   bool tls_ = false;
   std::string host_;
   std::uint16_t port_ = 0;
   std::optional<boost::asio::ip::address> address_;
-  std::string start_;              ///< "POST /base"
-  std::string query_;              ///< "a=1&b=2", percent-encoded, or empty
-  std::string fields_;             ///< from " HTTP/1.1" to the last fixed field
+  std::string start_;  ///< "POST /base"
+  std::string query_;  ///< "a=1&b=2", percent-encoded, or empty
+  std::string fields_; ///< from " HTTP/1.1" to the last fixed field
+  std::vector<std::string> secrets_;
   std::vector<std::string> names_; ///< fields that the provider's configuration sets
 };
 

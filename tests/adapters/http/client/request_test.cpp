@@ -173,4 +173,16 @@ TEST_CASE("a name is resolved and an IPv6 literal understood") {
   CHECK(seen.get_future().get().find("Host: [::1]:" + std::to_string(server.port()) + "\r\n") != std::string::npos);
 }
 
+TEST_CASE("a provider that repeats our key in its error does not hand it to clients") {
+  scripted_server server(says(answer_with(R"({"error":"no such key: key-of-ours-123, nor header-secret-1"})",
+                                          "Content-Type: application/json\r\n", "401 Unauthorized")));
+  fixture f(server.url());
+  f.settings.api_key = secret{"key-of-ours-123"};
+  f.settings.headers["x-key"].secret_env = "X_KEY";
+  f.settings.headers["x-key"].value = secret{"header-secret-1"};
+  const auto r = f.call();
+  CHECK(r.status == 401);
+  CHECK(r.body == R"({"error":"no such key: ***, nor ***"})");
+}
+
 } // namespace switchyard::http::test
