@@ -2,6 +2,7 @@
 
 #include "answer_parts.hpp"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 
 namespace faulty {
@@ -157,7 +158,7 @@ std::string stream_events::half(std::size_t i) {
     done(out);
   sequence_ = sequence;
   // Of a response's several events the first.
-  out.resize(out.find("\n\n"));
+  out.resize(std::min(out.size(), out.find("\n\n")));
   out.resize(out.size() - (out.size() - out.find('{')) / 2);
   return out;
 }

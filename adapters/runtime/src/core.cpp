@@ -1,15 +1,12 @@
 #include "core_impl.hpp"
 
 #include "memory_stores.hpp"
-#include "own_provider.hpp"
 #include "thread_owner.hpp"
 #include "topology_builder.hpp"
 #include "visiting_thread.hpp"
 
 #include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/engine/validate.hpp"
-#include "switchyard/http/client.hpp"
-#include "switchyard/openai/stream.hpp"
 #include "switchyard/rocksdb/database.hpp"
 
 #include <openssl/evp.h>
@@ -153,46 +150,6 @@ std::optional<start_error> core_impl::start() {
   start_actors(std::move(*history));
   io_.start();
   started_ = true;
-  return std::nullopt;
-}
-
-namespace {
-
-boost::system::result<std::shared_ptr<provider>, start_error>
-make_http_provider(http::io_threads& threads, const std::string& name, const provider_settings& settings) {
-  http::client_rules rules{openai::inspect_by_path, openai::read_stream_by_path, {}};
-  if (settings.stream_usage_inject)
-    rules.prepare = openai::ask_for_usage;
-  auto made = http::make_client(threads, settings, std::move(rules));
-  if (!made)
-    return start_error{start_error::kind::provider, "provider " + name + ": " + made.error()};
-  return std::shared_ptr<provider>{*std::move(made)};
-}
-
-} // namespace
-
-std::optional<start_error> core::check(const config& c) {
-  http::io_threads none{1}; // which never run
-  std::string problems;
-  for (const auto& [name, settings] : c.providers)
-    if (const auto made = make_http_provider(none, name, settings); !made)
-      problems += (problems.empty() ? "" : "\n") + made.error().message;
-  if (problems.empty())
-    return std::nullopt;
-  return start_error{start_error::kind::provider, std::move(problems)};
-}
-
-std::optional<start_error> core_impl::make_providers() {
-  for (const auto& [name, own] : options_.providers)
-    providers_[name] = std::make_shared<detail::own_provider>(own, io_);
-  for (const auto& [name, settings] : config_.providers) {
-    if (providers_.contains(name))
-      continue;
-    auto made = make_http_provider(io_, name, settings);
-    if (!made)
-      return made.error();
-    providers_[name] = std::move(*made);
-  }
   return std::nullopt;
 }
 
