@@ -157,10 +157,10 @@ std::string stream_events::half(std::size_t i) {
   if (out.empty())
     done(out);
   sequence_ = sequence;
-  // Of a response's several events the first.
-  out.resize(std::min(out.size(), out.find("\n\n")));
-  out.resize(out.size() - (out.size() - out.find('{')) / 2);
-  return out;
+  // Of a response's several events the first, and of that up to the middle of its JSON.
+  const std::string_view first = std::string_view{out}.substr(0, out.find("\n\n"));
+  const auto json = std::min(first.size(), first.find('{'));
+  return std::string{first.substr(0, json + (first.size() - json) / 2)};
 }
 
 } // namespace faulty
