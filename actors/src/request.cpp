@@ -17,8 +17,6 @@ using std::chrono::seconds;
 
 // A shard or a breaker that does not answer for so long is taken for gone: no request waits without a bound.
 constexpr seconds breaker_limit{2};
-// What a breaker grants at the last moment must still reach the asker.
-constexpr std::chrono::milliseconds delivery{500};
 constexpr seconds shard_limit{10};
 
 waiter_id next_waiter() {
@@ -79,7 +77,7 @@ struct request_state {
     if (!breaker)
       return go_on(runner->feed(flow_input::breaker_verdict{}, now(), listener()));
     self->request(breaker, breaker_limit,
-                  probe_request{.until = now() + breaker_limit - delivery, .held_by_asker = true})
+                  probe_request{.until = now() + breaker_limit - probe_request::delivery, .held_by_asker = true})
         .then(
             [this](const admission_verdict& v) {
               go_on(runner->feed(flow_input::breaker_verdict{v}, now(), listener()));

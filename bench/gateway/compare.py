@@ -22,7 +22,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from processes import Server, free_port  # noqa: E402
+from processes import Server, all_ready, free_port  # noqa: E402
 
 REQUEST = {"model": "chat", "messages": [{"role": "user", "content": "Say hello, and then tell me something about the sea. " * 16}]}
 
@@ -77,15 +77,7 @@ def start_all(folder, gateway_binary, log):
         "routes": {"chat": {"provider": "up", "model": "m"}},
         "gateway": {"listen": f"127.0.0.1:{port}"}, "admin": {"listen": f"127.0.0.1:{admin}"}}))
     gateway = Server("switchyard", [gateway_binary, "--config", str(config), "--data-dir", str(folder / "data")], port, log)
-    servers = [upstream, proxy, gateway]
-    try:
-        for s in servers:
-            s.wait_ready()
-    except BaseException:
-        for s in servers:
-            s.stop()
-        raise
-    return upstream, proxy, gateway
+    return all_ready(upstream, proxy, gateway)
 
 
 def write_script(folder):

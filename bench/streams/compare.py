@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from processes import Server, free_port  # noqa: E402
+from processes import Server, all_ready, free_port  # noqa: E402
 
 TEXT = " ".join(f"w{i}" for i in range(12))
 
@@ -52,16 +52,10 @@ def start_all(folder, options, log):
         "providers": {"fake": {"base_url": f"http://127.0.0.1:{provider_port}/v1", "max_concurrency": 100000}},
         "routes": {"chat": {"provider": "fake", "model": "m"}},
         "gateway": {"listen": f"127.0.0.1:{port}", "max_in_flight": 100000}, "admin": {"listen": f"127.0.0.1:{admin}"}}))
-    servers = [Server("provider", [options.provider, "--listen", f"127.0.0.1:{provider_port}"], provider_port, log),
-               Server("switchyard", [options.gateway, "--config", str(config), "--data-dir", str(folder / "data")], port, log)]
-    try:
-        for s in servers:
-            s.wait_ready()
-    except BaseException:
-        for s in servers:
-            s.stop()
-        raise
-    return servers[0], servers[1], admin
+    provider, gateway = all_ready(
+        Server("provider", [options.provider, "--listen", f"127.0.0.1:{provider_port}"], provider_port, log),
+        Server("switchyard", [options.gateway, "--config", str(config), "--data-dir", str(folder / "data")], port, log))
+    return provider, gateway, admin
 
 
 class Peak(threading.Thread):

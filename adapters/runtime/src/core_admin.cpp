@@ -18,8 +18,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds answer_limit{5};
-// What a breaker grants at the last moment must still reach the asker.
-constexpr std::chrono::milliseconds delivery{500};
 
 // Asks an actor from outside the actors: a short-lived one waits for the answer, so no thread does.
 template <class Answer, class Target, class Message>
@@ -134,7 +132,8 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
     if (const detail::gate::pass pass{actors_gate_}; pass)
       if (const auto breaker = handle->breaker())
         return switchyard::ask<admission_verdict>(
-            *system_, breaker, probe_request{.until = std::chrono::steady_clock::now() + answer_limit - delivery},
+            *system_, breaker,
+            probe_request{.until = std::chrono::steady_clock::now() + answer_limit - probe_request::delivery},
             [on_answer](admission_verdict v) { on_answer(v); }, [on_answer] { on_answer(std::nullopt); });
     on_answer(std::nullopt);
   };

@@ -16,6 +16,24 @@ namespace {
 
 using std::chrono::seconds;
 
+// Ends an actor and waits until it has gone.
+template <class Actor>
+void end_and_wait(caf::actor_system& system, const Actor& actor) {
+  caf::scoped_actor self{system};
+  self->monitor(actor);
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  bool gone = false;
+  self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
+                                             caf::after(seconds{5}) >> [&] { gone = true; });
+}
+
+template <class Actor>
+void end_actor(actor_slot<Actor>& slot) {
+  if (const auto actor = slot.get())
+    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  slot.set(Actor{});
+}
+
 } // namespace
 
 core_impl::~core_impl() {
@@ -94,28 +112,6 @@ void core_impl::end_all_requests() {
         request->force_end();
     });
 }
-
-namespace {
-
-// Ends an actor and waits until it has gone.
-template <class Actor>
-void end_and_wait(caf::actor_system& system, const Actor& actor) {
-  caf::scoped_actor self{system};
-  self->monitor(actor);
-  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  bool gone = false;
-  self->receive_while([&] { return !gone; })([&](const caf::down_msg&) { gone = true; },
-                                             caf::after(seconds{5}) >> [&] { gone = true; });
-}
-
-template <class Actor>
-void end_actor(actor_slot<Actor>& slot) {
-  if (const auto actor = slot.get())
-    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  slot.set(Actor{});
-}
-
-} // namespace
 
 void core_impl::stop_actors() {
   // Those who replace what dies first, and wholly.

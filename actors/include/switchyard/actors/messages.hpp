@@ -27,6 +27,9 @@ struct done {
 };
 
 struct probe_request {
+  /// What a breaker grants at the last moment must still reach the asker: how long before its own limit one gives up.
+  static constexpr duration delivery = std::chrono::milliseconds{500};
+
   time_point until = time_point::max(); ///< when the asker gives up: what is granted later would belong to nobody
   bool held_by_asker = false;           ///< the asker, an actor, holds the permit: should it die, the probe goes back
 };
