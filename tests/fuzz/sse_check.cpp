@@ -1,43 +1,13 @@
 #include "sse_check.hpp"
 
+#include "support/counted_allocations.hpp"
+
 #include "switchyard/openai/stream.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <malloc.h>
-#include <new>
 #include <optional>
 #include <vector>
-
-// What is allocated now, to see that memory is bounded.
-namespace {
-
-std::atomic<std::size_t> live{0};
-
-} // namespace
-
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  void* const p = std::malloc(size == 0 ? 1 : size);
-  live += malloc_usable_size(p); // 0 of a null pointer
-  return p;
-}
-void* operator new(std::size_t size) {
-  if (void* const p = operator new(size, std::nothrow))
-    return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  live -= malloc_usable_size(p);
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  operator delete(p);
-}
-void operator delete(void* p, const std::nothrow_t&) noexcept {
-  operator delete(p);
-}
 
 namespace switchyard::test {
 namespace {
@@ -132,11 +102,11 @@ struct outcome {
 outcome read(const pieces& stream, std::size_t size, const setup& with) {
   outcome o;
   o.out.reserve(size); // so that it is not counted below
-  const std::size_t before = live;
+  const std::size_t before = live_bytes();
   const auto reader = openai::make_stream_reader(with.op, size, with.options);
   for (const std::string_view piece : stream) {
     reader->feed(piece, o.out);
-    o.most_memory = std::max(o.most_memory, live - before);
+    o.most_memory = std::max(o.most_memory, live_bytes() - before);
   }
   o.state = reader->finish(o.out);
   o.failure = reader->failure();

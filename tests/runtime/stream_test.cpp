@@ -1,6 +1,6 @@
 #include "fixture.hpp"
 
-#include "adapters/http/client/scripted_server.hpp"
+#include "support/chat_stream.hpp"
 
 #include "switchyard/runtime/stream.hpp"
 
@@ -14,33 +14,12 @@
 
 using namespace switchyard;
 using namespace switchyard::test;
-using http::test::peer;
+using namespace switchyard::test::chat_stream;
 using http::test::scripted_server;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr std::string_view head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
-constexpr std::string_view role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
-constexpr std::string_view hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
-constexpr std::string_view stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-constexpr std::string_view done = "data: [DONE]\n\n";
-
-std::string text(std::initializer_list<std::string_view> parts) {
-  std::string all;
-  for (const auto part : parts)
-    all += part;
-  return all;
-}
-
-// Says this to the first request of each connection, and closes.
-http::test::script says(std::string bytes) {
-  return [bytes = std::move(bytes)](peer& p) {
-    if (p.read_request())
-      p.write(bytes);
-  };
-}
 
 config route_to(const std::string& url) {
   auto c = one_route();
@@ -94,8 +73,8 @@ struct listening {
 } // namespace
 
 TEST_CASE("a stream flows to its sink, byte for byte, and the completion tells its end [S5]") {
-  const auto events = text({role, hello, stop, done});
-  scripted_server server(says(std::string{head} + events));
+  const auto events = text(role, hello, stop, done);
+  scripted_server server(says(text(head, events)));
   auto runtime = start(route_to(server.url()), in_memory());
   listening to;
   const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));
@@ -108,8 +87,8 @@ TEST_CASE("a stream flows to its sink, byte for byte, and the completion tells i
 }
 
 TEST_CASE("a keyed stream flows in the same way, through a request actor [I9]") {
-  const auto events = text({role, hello, stop, done});
-  scripted_server server(says(std::string{head} + events));
+  const auto events = text(role, hello, stop, done);
+  scripted_server server(says(text(head, events)));
   auto runtime = start(route_to(server.url()), in_memory());
   for (int i = 0; i < 2; ++i) { // it was not stored, and its key is free
     listening to;
@@ -123,7 +102,7 @@ TEST_CASE("a keyed stream flows in the same way, through a request actor [I9]") 
 }
 
 TEST_CASE("a stream that breaks off is an error after what was good [S2]") {
-  scripted_server server(says(std::string{head} + text({role, hello})));
+  scripted_server server(says(text(head, role, hello)));
   auto runtime = start(route_to(server.url()), in_memory());
   listening to;
   const auto r = value_of(runtime.async_stream(stream_request(), to.sink(), asio::use_future));
@@ -131,7 +110,7 @@ TEST_CASE("a stream that breaks off is an error after what was good [S2]") {
   CHECK(r.error().code == errc::upstream_cut);
   CHECK(r.error().what == failure_class::connection);
   CHECK(r.error().streamed);
-  CHECK(to.got == text({role, hello}));
+  CHECK(to.got == text(role, hello));
 }
 
 TEST_CASE("an error before the stream is the result, and the sink hears nothing [S1]") {
@@ -147,14 +126,7 @@ TEST_CASE("an error before the stream is the result, and the sink hears nothing 
 }
 
 TEST_CASE("cancelling a stream ends it at the provider [S4]") {
-  std::promise<bool> left;
-  std::promise<void> flows;
-  scripted_server server([&](peer& p) {
-    p.read_request();
-    p.write(head);
-    p.write(text({role, hello}));
-    left.set_value(p.sees_end());
-  });
+  watching_provider server(text(head, role, hello));
   auto runtime = start(route_to(server.url()), in_memory());
   asio::io_context io;
   asio::cancellation_signal signal;
@@ -171,18 +143,12 @@ TEST_CASE("cancelling a stream ends it at the provider [S4]") {
   io.run();
   REQUIRE(result);
   CHECK(result->error().code == errc::cancelled);
-  CHECK(left.get_future().get());
+  CHECK(server.client_has_left());
   CHECK(comes_to_rest(runtime));
 }
 
 TEST_CASE("a request that ends while its sink takes a piece completes when that is done") {
-  std::promise<bool> left;
-  scripted_server server([&](peer& p) {
-    p.read_request();
-    p.write(head);
-    p.write(text({role, hello}));
-    left.set_value(p.sees_end());
-  });
+  watching_provider server(text(head, role, hello));
   auto runtime = start(route_to(server.url()), in_memory());
   // A sink that the test lets go on.
   struct held : stream_receiver {
@@ -199,7 +165,7 @@ TEST_CASE("a request that ends while its sink takes a piece completes when that 
                        }));
   auto taken = value_of(sink->taken.get_future());
   signal.emit(asio::cancellation_type::terminal);
-  CHECK(value_of(left.get_future())); // it has ended at the provider
+  CHECK(server.client_has_left()); // it has ended at the provider
   CHECK(completed.wait_for(0s) == std::future_status::timeout);
   SECTION("the piece is taken") {
     taken(true);
@@ -225,13 +191,7 @@ TEST_CASE("a receiver that ends its stream from within, at whatever point, ends 
     int when;
   };
   const int when = GENERATE(0, 1, 2);
-  std::promise<bool> left;
-  scripted_server server([&](peer& p) {
-    p.read_request();
-    p.write(head);
-    p.write(text({role, hello}));
-    left.set_value(p.sees_end());
-  });
+  watching_provider server(text(head, role, hello));
   auto o = in_memory();
   o.io_threads = 1;
   auto runtime = start(route_to(server.url()), std::move(o));
@@ -241,18 +201,12 @@ TEST_CASE("a receiver that ends its stream from within, at whatever point, ends 
   const auto result = value_of(runtime.async_stream(std::move(r), std::make_shared<rude>(when), asio::use_future));
   REQUIRE_FALSE(result);
   CHECK(result.error().code == errc::cancelled);
-  CHECK(value_of(left.get_future()));
+  CHECK(server.client_has_left());
   CHECK(comes_to_rest(runtime));
 }
 
 TEST_CASE("what a sink throws ends its request, as if the caller had left [S4]") {
-  std::promise<bool> left;
-  scripted_server server([&](peer& p) {
-    p.read_request();
-    p.write(head);
-    p.write(text({role, hello}));
-    left.set_value(p.sees_end());
-  });
+  watching_provider server(text(head, role, hello));
   auto runtime = start(route_to(server.url()), in_memory());
   listening to;
   const auto sink = make_sink(to.io.get_executor(), {}, [](std::string_view) -> asio::awaitable<void> {
@@ -262,7 +216,7 @@ TEST_CASE("what a sink throws ends its request, as if the caller had left [S4]")
   const auto r = value_of(runtime.async_stream(stream_request(), sink, asio::use_future));
   REQUIRE_FALSE(r);
   CHECK(r.error().code == errc::cancelled);
-  CHECK(left.get_future().get());
+  CHECK(server.client_has_left());
 }
 
 TEST_CASE("a body that does not ask for a stream is told apart") {

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace switchyard::test {
 
@@ -26,6 +30,18 @@ public:
   const std::filesystem::path& path() const { return path_; }
   /// A place in it that is not there yet.
   std::filesystem::path store() const { return path_ / "store"; }
+
+  /// Writes a file there, in folders that are made for it; its path.
+  std::string write(const std::string& name, std::string_view text) const {
+    const auto file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream{file} << text;
+    return file.string();
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream in{path_ / name};
+    return {std::istreambuf_iterator<char>{in}, {}};
+  }
 
 private:
   std::filesystem::path path_;

@@ -1,42 +1,25 @@
 #include "tools/source_rules.hpp"
 
 #include "support/catch.hpp"
+#include "support/temp_dir.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <stdexcept>
-#include <stdlib.h>
 
 using namespace switchyard::test;
-namespace fs = std::filesystem;
 
 namespace {
 
 // A source tree of its own in the temporary folder, removed at the end.
 class planted_tree {
 public:
-  planted_tree() {
-    auto name = (fs::temp_directory_path() / "switchyard-architecture-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error("no temporary folder");
-    root_ = name;
-  }
-  ~planted_tree() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  planted_tree(const planted_tree&) = delete;
-  planted_tree& operator=(const planted_tree&) = delete;
-
   planted_tree& file(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
+    root_.write(path, text);
     return *this;
   }
-  tree_report check() const { return check_source_tree(root_); }
+  tree_report check() const { return check_source_tree(root_.path()); }
 
 private:
-  fs::path root_;
+  temp_dir root_;
 };
 
 // The violations of a tree of one file that holds, in its second line, this text.

@@ -1,4 +1,5 @@
 #include "support.hpp"
+#include "support/temp_dir.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,36 +8,6 @@
 
 using namespace switchyard;
 using namespace switchyard::test;
-
-namespace {
-
-/// A folder that is removed at the end of the test.
-class temporary_folder {
-public:
-  temporary_folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "switchyard-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~temporary_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-
-  std::string write(const std::string& name, std::string_view text) const {
-    const auto file = path_ / name;
-    std::ofstream(file) << text;
-    return file.string();
-  }
-  std::string path() const { return path_.string(); }
-
-private:
-  std::filesystem::path path_;
-};
-
-} // namespace
 
 TEST_CASE("providers and routes are enough, and every other key has its default") {
   const auto conf = loaded(smallest);
@@ -141,7 +112,7 @@ TEST_CASE("a default maximum follows a larger value that was given") {
 }
 
 TEST_CASE("a file is loaded, and errors name it") {
-  const temporary_folder folder;
+  const temp_dir folder;
   const auto good = folder.write("good.json", smallest);
   CHECK(load_config(good, environment_of({})).has_value());
   const auto bad = folder.write("bad.json", with(smallest, "/cache/ttl", "\"banana\""));
@@ -151,9 +122,9 @@ TEST_CASE("a file is loaded, and errors name it") {
 }
 
 TEST_CASE("a file that is missing, a folder or empty is refused by name") {
-  const temporary_folder folder;
-  for (const auto& path :
-       {folder.path() + "/missing.json", folder.path(), folder.write("empty.json", ""), std::string()}) {
+  const temp_dir folder;
+  for (const auto& path : {(folder.path() / "missing.json").string(), folder.path().string(),
+                           folder.write("empty.json", ""), std::string()}) {
     const auto result = load_config(path, environment_of({}));
     REQUIRE(result.has_error());
     REQUIRE(result.error().problems.size() == 1);
@@ -163,10 +134,10 @@ TEST_CASE("a file that is missing, a folder or empty is refused by name") {
 }
 
 TEST_CASE("certificate files must be readable, and the error says which") {
-  const temporary_folder folder;
+  const temp_dir folder;
   const auto ca = folder.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
   CHECK(loaded(with(smallest, "/providers/alpha/tls", "{\"ca\": \"" + ca + "\"}")).providers.at("alpha").tls_ca == ca);
-  for (const auto& path : {folder.path() + "/missing.pem", folder.path()}) {
+  for (const auto& path : {(folder.path() / "missing.pem").string(), folder.path().string()}) {
     const auto error = refused(with(smallest, "/providers/alpha/tls", "{\"ca\": \"" + path + "\"}"));
     REQUIRE(error.problems.size() == 1);
     CHECK(error.problems[0].pointer == "/providers/alpha/tls/ca");
@@ -175,7 +146,7 @@ TEST_CASE("certificate files must be readable, and the error says which") {
 }
 
 TEST_CASE("the gateway's certificate, key and pages are loaded") {
-  const temporary_folder folder;
+  const temp_dir folder;
   const auto pem = folder.write("own.pem", "-----BEGIN CERTIFICATE-----\n");
   const auto tls =
       loaded(with(smallest, "/gateway/tls", R"({"certificate": ")" + pem + R"(", "key": ")" + pem + "\"}")).gateway.tls;

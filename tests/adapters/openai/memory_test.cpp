@@ -4,48 +4,21 @@
 #include "switchyard/openai/stream.hpp"
 
 #include "support/catch.hpp"
+#include "support/counted_allocations.hpp"
 
-#include <atomic>
-#include <cstdlib>
-#include <malloc.h>
-#include <new>
+#include <cstddef>
 #include <string>
 
 namespace {
 
-std::atomic<std::size_t> allocations{0};
-std::atomic<std::size_t> live{0}; // bytes allocated now
-
 template <class F>
 std::size_t allocations_of(F f) {
-  const auto before = allocations.load();
+  const auto before = switchyard::test::allocations();
   f();
-  return allocations.load() - before;
+  return switchyard::test::allocations() - before;
 }
 
 } // namespace
-
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  void* const p = std::malloc(size == 0 ? 1 : size);
-  live += malloc_usable_size(p); // 0 of a null pointer
-  return p;
-}
-void* operator new(std::size_t size) {
-  if (void* const p = operator new(size, std::nothrow))
-    return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  live -= malloc_usable_size(p);
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  operator delete(p);
-}
-void operator delete(void* p, const std::nothrow_t&) noexcept {
-  operator delete(p);
-}
 
 using namespace switchyard;
 
@@ -96,15 +69,15 @@ TEST_CASE("a stream that waits for its next event needs little memory, whatever 
                             "\n\n";
   std::string out;
   out.reserve(2 * (comment.size() + large.size()));
-  const std::size_t before = live;
+  const std::size_t before = switchyard::test::live_bytes();
   const auto reader = openai::make_stream_reader(openai::operation::chat_completions, 100);
-  CHECK(live - before <= 400);
+  CHECK(switchyard::test::live_bytes() - before <= 400);
   reader->feed(comment, out); // held back
-  CHECK(live - before >= comment.size());
+  CHECK(switchyard::test::live_bytes() - before >= comment.size());
   for (const char& c : large)
     reader->feed({&c, 1}, out);
   for (const char& c : small)
     reader->feed({&c, 1}, out);
-  CHECK(live - before <= 2048);
+  CHECK(switchyard::test::live_bytes() - before <= 2048);
   CHECK(out == comment + large + small);
 }

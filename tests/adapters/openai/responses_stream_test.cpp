@@ -31,18 +31,6 @@ read_transcript read_responses(std::string_view stream) {
   return read(openai::operation::responses, stream);
 }
 
-void check_failed(const read_transcript& t, failure_class why, std::string_view out) {
-  CHECK(t.state == state::failed);
-  REQUIRE(t.failure);
-  CHECK(to_string(*t.failure) == to_string(why));
-  CHECK(t.out == out);
-}
-
-void check_ended(const read_transcript& t, std::string_view out) {
-  CHECK(t.state == state::ended);
-  CHECK(t.out == out);
-}
-
 } // namespace
 
 TEST_CASE("a streamed response passes through byte for byte and ends with its terminal event [S2, S5]") {

@@ -32,18 +32,6 @@ const std::string usage = event(R"({"choices":[],"usage":{"prompt_tokens":7,"com
 const std::string done = event("[DONE]");
 const std::string comment = ": keep-alive\n\n";
 
-void check_failed(const read_transcript& t, failure_class why, std::string_view out) {
-  CHECK(t.state == state::failed);
-  REQUIRE(t.failure);
-  CHECK(to_string(*t.failure) == to_string(why));
-  CHECK(t.out == out);
-}
-
-void check_ended(const read_transcript& t, std::string_view out) {
-  CHECK(t.state == state::ended);
-  CHECK(t.out == out);
-}
-
 } // namespace
 
 TEST_CASE("a stream passes through byte for byte [S5]") {

@@ -4,6 +4,8 @@
 
 #include "switchyard/openai/stream.hpp"
 
+#include "support/catch.hpp"
+
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -114,6 +116,18 @@ void for_each_split(std::string_view text, F f) {
   for (std::size_t at = 0; at < text.size(); ++at)
     bytes.push_back(text.substr(at, 1));
   f(bytes);
+}
+
+inline void check_failed(const read_transcript& t, failure_class why, std::string_view out) {
+  CHECK(t.state == stream_reader::state::failed);
+  REQUIRE(t.failure);
+  CHECK(to_string(*t.failure) == to_string(why));
+  CHECK(t.out == out);
+}
+
+inline void check_ended(const read_transcript& t, std::string_view out) {
+  CHECK(t.state == stream_reader::state::ended);
+  CHECK(t.out == out);
 }
 
 } // namespace switchyard::test

@@ -3,15 +3,16 @@
 #include "answers.hpp"
 #include "data_plane.hpp"
 
-#include "adapters/http/client/scripted_server.hpp"
 #include "adapters/http/server/raw_client.hpp"
 #include "support/catch.hpp"
+#include "support/chat_stream.hpp"
 
 #include <boost/json/parse.hpp>
 
 #include <future>
 
 using namespace switchyard;
+using namespace switchyard::test::chat_stream;
 using http::test::peer;
 using http::test::raw_client;
 using http::test::scripted_server;
@@ -19,44 +20,6 @@ using namespace std::chrono_literals;
 namespace json = boost::json;
 
 namespace {
-
-constexpr std::string_view head =
-    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Request-Id: theirs\r\nConnection: close\r\n\r\n";
-constexpr std::string_view role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
-constexpr std::string_view hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
-constexpr std::string_view stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-constexpr std::string_view done = "data: [DONE]\n\n";
-
-template <class... Parts>
-std::string text(const Parts&... parts) {
-  std::string all;
-  (all.append(parts), ...);
-  return all;
-}
-
-http::test::script says(std::string bytes) {
-  return [bytes = std::move(bytes)](peer& p) {
-    if (p.read_request())
-      p.write(bytes);
-  };
-}
-
-// What the provider said when its client had left.
-struct watching {
-  std::promise<bool> left;
-  http::test::script after(std::string bytes) {
-    return [this, bytes = std::move(bytes)](peer& p) {
-      if (!p.read_request())
-        return;
-      p.write(bytes);
-      left.set_value(p.sees_end());
-    };
-  }
-  bool client_has_left() {
-    auto f = left.get_future();
-    return f.wait_for(10s) == std::future_status::ready && f.get();
-  }
-};
 
 class streaming_gateway {
 public:
@@ -168,14 +131,13 @@ TEST_CASE("a stream that breaks off ends with an error event and a proper end of
 }
 
 TEST_CASE("silence after the first content is upstream_stalled, a bad frame upstream_invalid [S2]") {
-  watching w;
   SECTION("silence") {
-    scripted_server p(w.after(text(head, hello)));
+    watching_provider p(text(head, hello));
     streaming_gateway g(p.url(), {}, 100ms);
     auto c = g.ask();
     const auto got = c.receive();
     CHECK(error_behind(got.body, std::string{hello}).at("error").at("code") == "upstream_stalled");
-    CHECK(w.client_has_left()); // [F3]
+    CHECK(p.client_has_left()); // [F3]
   }
   SECTION("a bad frame") {
     scripted_server p(says(text(head, hello, "data: nonsense\n\n", hello)));
@@ -197,44 +159,40 @@ TEST_CASE("the error event of a response says its type [S2]") {
 }
 
 TEST_CASE("a client that leaves its stream is noticed at the provider while nothing is sent [S4]") {
-  watching w;
-  scripted_server p(w.after(text(head, hello)));
+  watching_provider p(text(head, hello));
   streaming_gateway g(p.url());
   auto c = g.ask(GENERATE("", "Idempotency-Key: k\r\n"));
   REQUIRE(c.receive_until("hello"));
   c.reset();
-  CHECK(w.client_has_left());
+  CHECK(p.client_has_left());
 }
 
-TEST_CASE("a client that does not read slows its provider and gets everything [S5]") {
+TEST_CASE("a client that does not read slows its provider, nobody else, and gets everything [S5]") {
   std::string all;
   const std::string word(1'000, 'x');
   for (int i = 0; i < 20'000; ++i) // beyond what any socket holds
-    all += "data: {\"choices\":[{\"delta\":{\"content\":\"" + word + "\"}}]}\n\n";
+    all += text("data: {\"choices\":[{\"delta\":{\"content\":\"", word, "\"}}]}\n\n");
   all += text(stop, done);
   std::atomic<bool> written{false};
-  scripted_server slow([&](peer& p) {
+  scripted_server server([&](peer& p) {
+    const bool slow = p.number() == 0;
     p.read_request();
-    p.write(head);
-    p.write(all);
-    written = true;
+    p.write(slow ? text(head, all) : text(head, hello, stop, done));
+    written = written || slow;
   });
-  streaming_gateway g(slow.url());
+  streaming_gateway g(server.url());
   auto c = g.ask();
   REQUIRE(c.receive_until("xx"));
-  for (int i = 0; i < 20; ++i) { // others are served meanwhile
-    scripted_server quick(says(text(head, hello, stop, done)));
-    streaming_gateway other(quick.url());
-    auto o = other.ask();
-    CHECK(o.receive().body == text(hello, stop, done));
+  for (int i = 0; i < 20; ++i) {
+    auto other = g.ask();
+    CHECK(other.receive().body == text(hello, stop, done));
   }
   CHECK_FALSE(written);
   CHECK(c.receive_until("[DONE]"));
 }
 
 TEST_CASE("a keyed stream that runs makes a second one in_flight [I9]") {
-  watching w;
-  scripted_server p(w.after(text(head, hello)));
+  watching_provider p(text(head, hello));
   streaming_gateway g(p.url());
   auto first = g.ask("Idempotency-Key: k\r\n");
   REQUIRE(first.receive_until("hello"));
@@ -244,12 +202,11 @@ TEST_CASE("a keyed stream that runs makes a second one in_flight [I9]") {
 }
 
 TEST_CASE("a stop ends running streams with an error event [S2]") {
-  watching w;
-  scripted_server p(w.after(text(head, hello)));
+  watching_provider p(text(head, hello));
   streaming_gateway g(p.url());
   auto c = g.ask();
   REQUIRE(c.receive_until("hello"));
   g.engine->stop(duration::zero());
   CHECK(c.receive_until("\"code\":\"shutting_down\""));
-  CHECK(w.client_has_left());
+  CHECK(p.client_has_left());
 }

@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -23,28 +21,6 @@ namespace {
 constexpr std::chrono::minutes patience{1};
 
 } // namespace
-
-temp_dir::temp_dir() {
-  auto pattern = (std::filesystem::temp_directory_path() / "switchyard-gateway-XXXXXX").string();
-  if (!::mkdtemp(pattern.data()))
-    throw std::runtime_error("no temporary directory");
-  path_ = pattern;
-}
-
-temp_dir::~temp_dir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string temp_dir::write(const std::string& name, const std::string& text) const {
-  std::ofstream{path_ / name} << text;
-  return (path_ / name).string();
-}
-
-std::string temp_dir::read(const std::string& name) const {
-  std::ifstream in(path_ / name);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 gateway_process::gateway_process(const temp_dir& folder, std::vector<std::string> arguments) : folder_(folder) {
   arguments.insert(arguments.begin(), SWITCHYARD_GATEWAY);

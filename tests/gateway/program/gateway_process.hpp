@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/http/server/raw_client.hpp"
+#include "support/temp_dir.hpp"
 
 #include <sys/types.h>
 
@@ -11,21 +12,7 @@
 
 namespace switchyard::gateway::test {
 
-/// A folder that goes with its object.
-class temp_dir {
-public:
-  temp_dir();
-  ~temp_dir();
-  temp_dir(const temp_dir&) = delete;
-  temp_dir& operator=(const temp_dir&) = delete;
-  const std::filesystem::path& path() const noexcept { return path_; }
-  /// Writes a file there; its path.
-  std::string write(const std::string& name, const std::string& text) const;
-  std::string read(const std::string& name) const;
-
-private:
-  std::filesystem::path path_;
-};
+using switchyard::test::temp_dir;
 
 /// The gateway's program with these arguments; what it says goes to out.log and err.log in `folder`. Killed when
 /// destroyed while it runs.

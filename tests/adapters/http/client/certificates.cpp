@@ -67,18 +67,9 @@ std::shared_ptr<SSL_CTX> server_context(const identity& who) {
 }
 
 pem_file::pem_file(const identity& who) {
-  auto name = (std::filesystem::temp_directory_path() / "switchyard-tls-XXXXXX").string();
-  if (!::mkdtemp(name.data()))
-    throw std::runtime_error("no temporary folder");
-  folder_ = name;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path().c_str(), "w"), std::fclose);
   if (!file || !PEM_write_X509(file.get(), who.certificate.get()))
     throw std::runtime_error("cannot write " + path());
-}
-
-pem_file::~pem_file() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 } // namespace switchyard::http::test

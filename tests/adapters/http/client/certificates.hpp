@@ -2,9 +2,10 @@
 
 // Certificates made at run time.
 
+#include "support/temp_dir.hpp"
+
 #include <openssl/ssl.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -29,13 +30,10 @@ std::shared_ptr<SSL_CTX> server_context(const identity& who);
 class pem_file {
 public:
   explicit pem_file(const identity& who);
-  ~pem_file();
-  pem_file(const pem_file&) = delete;
-  pem_file& operator=(const pem_file&) = delete;
-  std::string path() const { return (folder_ / "ca.pem").string(); }
+  std::string path() const { return (folder_.path() / "ca.pem").string(); }
 
 private:
-  std::filesystem::path folder_;
+  switchyard::test::temp_dir folder_;
 };
 
 } // namespace switchyard::http::test

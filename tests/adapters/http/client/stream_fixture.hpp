@@ -153,6 +153,14 @@ struct stream_fixture : fixture {
     r.stream = true;
     return client().start(std::move(r), c);
   }
+
+  /// Starts one and lets it flow when its first content has come.
+  std::shared_ptr<attempt_handle> flow(const std::shared_ptr<stream_client>& c) {
+    auto attempt = start(c);
+    REQUIRE(c->has_content());
+    attempt->stream_to(c);
+    return attempt;
+  }
 };
 
 constexpr std::string_view head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nX-A: b\r\n"

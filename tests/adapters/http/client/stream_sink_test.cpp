@@ -27,15 +27,11 @@ TEST_CASE("a sink's pause is not the provider's silence [S2, S5]") {
   f.settings.max_response = 64 << 20;
   const auto slow = std::make_shared<stream_client>();
   slow->take_nothing();
-  const auto attempt = f.start(slow);
-  REQUIRE(slow->has_content());
-  attempt->stream_to(slow);
+  const auto attempt = f.flow(slow);
   REQUIRE(slow->has_piece());
   for (int i = 0; i < 3; ++i) { // three times as long as the provider may be silent
     const auto timed = std::make_shared<stream_client>();
-    const auto other = f.start(timed);
-    REQUIRE(timed->has_content());
-    other->stream_to(timed);
+    const auto other = f.flow(timed);
     REQUIRE(timed->is_done());
     REQUIRE(timed->result().error == transport_error::idle_timeout);
   }
@@ -58,9 +54,7 @@ TEST_CASE("the limit of a whole stream holds for a sink that takes nothing, too 
   f.settings.timeouts.stream = 300ms;
   const auto c = std::make_shared<stream_client>();
   c->take_nothing();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->is_done());
   CHECK(c->result().error == transport_error::stream_timeout);
   CHECK(eventually([&] { return f.client().figures().active == 0; }));
@@ -73,9 +67,7 @@ TEST_CASE("a handle whose stream waits for its sink outlives the I/O threads") {
   std::shared_ptr<attempt_handle> attempt;
   {
     stream_fixture f(server.url());
-    attempt = f.start(c);
-    REQUIRE(c->has_content());
-    attempt->stream_to(c);
+    attempt = f.flow(c);
     REQUIRE(c->has_piece());
     REQUIRE(eventually([&] { return attempt->progress().ended; }));
   }
@@ -100,9 +92,7 @@ TEST_CASE("a sink that takes nothing slows the provider, within a bound, and los
   f.settings.max_response = 64 << 20;
   const auto c = std::make_shared<stream_client>();
   c->take_nothing();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->has_piece());
   CHECK_FALSE(written.load());
   CHECK_FALSE(c->done_already());
@@ -118,9 +108,7 @@ TEST_CASE("the end is told when the last piece was taken, not before [S5]") {
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
   c->take_nothing();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->has_piece());
   REQUIRE(eventually([&] { return attempt->progress().ended; }));
   CHECK(f.client().figures().active == 1);
@@ -141,9 +129,7 @@ TEST_CASE("a sink that throws, or takes no more, ends its stream alone") {
   SECTION("takes no more") {
     c->take_the_last();
   }
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->is_done());
   CHECK(c->result().error == transport_error::cancelled);
   CHECK(eventually([&] { return f.client().figures().active == 0; }));

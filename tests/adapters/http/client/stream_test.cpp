@@ -33,9 +33,7 @@ TEST_CASE("content goes on while the provider still thinks about the next [S5]")
   });
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   CHECK(c->gets("c1\n"));
   go.set_value();
   REQUIRE(c->is_done());
@@ -67,9 +65,7 @@ TEST_CASE("a bad frame after content ends the stream with what was good, and clo
   });
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->is_done());
   CHECK(c->bytes() == "c1\n");
   CHECK(c->result().failure == failure_class::soft_failure);
@@ -85,9 +81,7 @@ TEST_CASE("a stream that breaks off after content is told as what it was [S2]") 
     });
     stream_fixture f(server.url());
     const auto c = std::make_shared<stream_client>();
-    const auto attempt = f.start(c);
-    REQUIRE(c->has_content());
-    attempt->stream_to(c);
+    const auto attempt = f.flow(c);
     REQUIRE(c->is_done());
     CHECK(c->result().error == transport_error::early_close);
     CHECK(c->bytes() == "c1\n");
@@ -96,9 +90,7 @@ TEST_CASE("a stream that breaks off after content is told as what it was [S2]") 
     scripted_server server(says(events("c1\n")));
     stream_fixture f(server.url());
     const auto c = std::make_shared<stream_client>();
-    const auto attempt = f.start(c);
-    REQUIRE(c->has_content());
-    attempt->stream_to(c);
+    const auto attempt = f.flow(c);
     REQUIRE(c->is_done());
     CHECK_FALSE(c->result().error);
     CHECK(c->result().failure == failure_class::connection);
@@ -158,9 +150,7 @@ TEST_CASE("a stream with all that matters is whole, however its connection ends 
   stream_fixture f(server.url());
   f.settings.timeouts.idle = 200ms;
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->is_done());
   CHECK(c->bytes() == "c1\nfinish\n");
   CHECK_FALSE(c->result().error);
@@ -183,9 +173,7 @@ TEST_CASE("what comes after a stream's own end does not keep it open [S3]") {
   });
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   CHECK(c->is_done());
   over = true;
   CHECK_FALSE(c->result().failure);
@@ -201,9 +189,7 @@ TEST_CASE("a stream whose own end has come is whole although its connection ling
   stream_fixture f(server.url());
   f.settings.timeouts.idle = 100ms;
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->is_done());
   CHECK_FALSE(c->result().error);
   CHECK_FALSE(c->result().failure);
@@ -231,9 +217,7 @@ TEST_CASE("cancelling a stream closes its connection, and its tokens so far are 
   });
   stream_fixture f(server.url());
   const auto c = std::make_shared<stream_client>();
-  const auto attempt = f.start(c);
-  REQUIRE(c->has_content());
-  attempt->stream_to(c);
+  const auto attempt = f.flow(c);
   REQUIRE(c->gets("c1\nc2\n"));
   CHECK(attempt->progress().tokens.output == 2);
   attempt->cancel();

@@ -4,6 +4,7 @@
 
 #include "../client/certificates.hpp"
 #include "fixture.hpp"
+#include "support/temp_dir.hpp"
 
 #include <openssl/pem.h>
 
@@ -18,25 +19,8 @@ namespace switchyard::http::test {
 /// PEM files in a folder that goes with the object.
 class pem_folder {
 public:
-  pem_folder() {
-    auto name = (std::filesystem::temp_directory_path() / "switchyard-server-tls-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~pem_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  pem_folder(const pem_folder&) = delete;
-  pem_folder& operator=(const pem_folder&) = delete;
-
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, std::string_view text) const {
-    const auto file = open(name);
-    std::fwrite(text.data(), 1, text.size(), file.get());
-    return at(name);
-  }
+  std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string write(const std::string& name, std::string_view text) const { return folder_.write(name, text); }
   /// The certificates one after the other, as a chain.
   std::string write_chain(const std::string& name, const std::vector<const identity*>& chain) const {
     const auto file = open(name);
@@ -58,7 +42,7 @@ private:
       throw std::runtime_error("cannot write " + at(name));
     return file;
   }
-  std::filesystem::path path_;
+  switchyard::test::temp_dir folder_;
 };
 
 inline std::shared_ptr<SSL_CTX> client_context(const identity& trusted, int version = 0) {
