@@ -57,6 +57,7 @@ public:
 private:
   bool running() const noexcept { return state_ == state::holding || state_ == state::flowing; }
   bool is_responses() const noexcept { return operation_ == operation::responses; }
+  bool all_finished() const noexcept { return !finished_.empty() && finished_.includes(seen_); }
 
   void take(const sse_block& block, std::string& out);
   void take_done(const sse_block& block, std::string& out);
@@ -72,8 +73,6 @@ private:
   std::size_t content_bytes_ = 0; // of the deltas so far
   std::size_t request_bytes_;
   std::size_t max_held_;
-  bool all_finished() const noexcept { return !finished_.empty() && finished_.includes(seen_); }
-
   detail::choice_set seen_, finished_;
   operation operation_;
   bool withhold_usage_;
