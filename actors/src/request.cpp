@@ -15,12 +15,16 @@ namespace {
 
 using std::chrono::seconds;
 
-// A shard or a breaker that does not answer for so long is taken for gone: no request waits without a bound.
+// Who does not answer for so long is taken for gone: no request waits without a bound. Those who write to a disk have
+// more time.
 constexpr seconds breaker_limit{2};
+constexpr seconds cache_limit{2};
 constexpr seconds shard_limit{10};
+constexpr seconds budget_limit{10};
 
-waiter_id next_waiter() {
-  static std::atomic<waiter_id> next{1};
+// Names a reservation of a key or of budgets, or a look-up.
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -96,7 +100,7 @@ struct request_state {
     const auto shard = runner->shard();
     if (!shard)
       return unavailable();
-    self->request(shard, shard_limit, runner->reservation(next_waiter()))
+    self->request(shard, shard_limit, runner->reservation(next_number()))
         .then(
             [this, shard](const key_answer& answer) {
               if (answer.verdict.what == flow_input::key_verdict::kind::joined)
@@ -104,6 +108,40 @@ struct request_state {
               go_on(runner->key_answered(answer, now(), listener()));
             },
             [unavailable](const caf::error&) { unavailable(); });
+  }
+
+  void cache_unavailable() { go_on(runner->cache_answered({}, now(), listener())); }
+
+  void ask(const runner_wish::look_up&) {
+    const auto cache = runner->cache();
+    if (!cache)
+      return cache_unavailable();
+    self->request(cache, cache_limit, runner->look_up(next_number()))
+        .then(
+            [this, cache](const cache_answer& answer) {
+              if (answer.verdict.what == flow_input::cache_verdict::kind::joined)
+                self->monitor(cache); // as with a shard
+              go_on(runner->cache_answered(answer, now(), listener()));
+            },
+            [this](const caf::error&) { cache_unavailable(); });
+  }
+
+  void budgets_unavailable() { go_on(runner->budget_answered({}, now(), listener())); }
+
+  void ask(const runner_wish::take_budget&) {
+    const auto budgets = runner->budgets();
+    const auto reservation = runner->budget_reservation(next_number());
+    if (!budgets)
+      return budgets_unavailable();
+    self->request(budgets, budget_limit, reservation)
+        .then([this](const budget_answer& answer) { go_on(runner->budget_answered(answer, now(), listener())); },
+              [this](const caf::error&) { budgets_unavailable(); });
+  }
+
+  // Whom it joined has died. What does not fit the request's state says nothing.
+  void joined_one_down() {
+    key_unavailable();
+    cache_unavailable();
   }
 
   void ask(const runner_wish::settle& w) {
@@ -123,7 +161,7 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
   auto& state = self->state;
   state.self = self;
   state.runner = std::move(*runner);
-  self->set_down_handler([&state](const caf::down_msg&) { state.key_unavailable(); });
+  self->set_down_handler([&state](const caf::down_msg&) { state.joined_one_down(); });
   if (!std::holds_alternative<std::monostate>(*pending))
     state.go_on(*pending);
   return {
@@ -140,6 +178,9 @@ request_actor::behavior_type request_behavior(request_actor::stateful_pointer<re
       },
       [&state](const key_answer& answer) {
         state.go_on(state.runner->key_answered(answer, state.now(), state.listener()));
+      },
+      [&state](const cache_answer& answer) {
+        state.go_on(state.runner->cache_answered(answer, state.now(), state.listener()));
       },
       [&state](const request_tick& t) {
         if (t.number != state.tick)

@@ -33,7 +33,8 @@ request_runner::~request_runner() {
   if (flow_.done())
     return;
   const flow_event last_words[] = {flow_input::cancel{true, progress()}, flow_input::key_verdict{},
-                                   flow_input::breaker_verdict{}, flow_input::key_settled{false}};
+                                   flow_input::cache_verdict{},          flow_input::budget_verdict{},
+                                   flow_input::breaker_verdict{},        flow_input::key_settled{false}};
   for (const auto& input : last_words)
     feed(input, flow_.last_step_at(), nullptr);
   assert(flow_.done());
@@ -54,6 +55,18 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
           } else if constexpr (std::is_same_v<action_type, flow_action::leave_key>) {
             if (auto owner = shard())
               caf::anon_send(owner, leave_key{spec_.key->scope, waiter_});
+          } else if constexpr (std::is_same_v<action_type, flow_action::look_up_cache>) {
+            wish = runner_wish::look_up{};
+          } else if constexpr (std::is_same_v<action_type, flow_action::leave_cache>) {
+            if (auto owner = cache())
+              caf::anon_send(owner, leave_cache{spec_.cache->key, cache_waiter_});
+          } else if constexpr (std::is_same_v<action_type, flow_action::settle_cache>) {
+            settle_cache(a.keep);
+          } else if constexpr (std::is_same_v<action_type, flow_action::reserve_budget>) {
+            wish = runner_wish::take_budget{};
+          } else if constexpr (std::is_same_v<action_type, flow_action::settle_budget>) {
+            if (auto owner = budgets())
+              caf::anon_send(owner, settle_budget{budget_id_, a.actual});
           } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
             if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
               caf::anon_send(breaker, drain_reports{});
@@ -138,6 +151,24 @@ runner_request request_runner::key_answered(const key_answer& answer, time_point
   return feed(answer.verdict, now, listener);
 }
 
+runner_request request_runner::cache_answered(const cache_answer& answer, time_point now,
+                                              const listener_factory& listener) {
+  using kind = flow_input::cache_verdict::kind;
+  if (answer.verdict.what == kind::lead) {
+    cache_token_ = answer.token;
+    stale_ = answer.result;
+  } else if (answer.verdict.what == kind::answered) {
+    joined_ = answer.result;
+  }
+  return feed(answer.verdict, now, listener);
+}
+
+runner_request request_runner::budget_answered(const budget_answer& answer, time_point now,
+                                               const listener_factory& listener) {
+  budget_message_ = answer.message;
+  return feed(answer.verdict, now, listener);
+}
+
 runner_request request_runner::timer(time_point now, const listener_factory& listener) {
   return feed(flow_input::timer{progress()}, now, listener);
 }
@@ -174,19 +205,54 @@ reserve_key request_runner::reservation(waiter_id waiter) {
 
 settle_key request_runner::settlement(bool success) const {
   settle_key message{spec_.key->scope, token_, nullptr, nullptr};
-  if (!success || spec_.stream || !content_) {
-    message.result = make_result(flow_.result());
+  auto result = result_of(flow_.result());
+  if (!success || spec_.stream || !result->content) {
+    message.result = std::move(result);
     return message;
   }
+  const auto& content = *result->content;
   auto answer = std::make_shared<stored_answer>();
   answer->fingerprint = spec_.key->fingerprint;
-  answer->status = content_->status;
-  answer->content_type = content_->headers.find("Content-Type").value_or("application/json");
-  answer->body = content_->body;
+  answer->status = content.status;
+  answer->content_type = content.headers.find("Content-Type").value_or("application/json");
+  answer->body = content.body;
   answer->stored_at = environment_->shared->wall_clock();
   answer->ttl = spec_.key->ttl;
   message.answer = std::move(answer);
   return message;
+}
+
+cache_actor request_runner::cache() const {
+  return environment_->cache ? environment_->cache->get() : cache_actor{};
+}
+
+look_up_cache request_runner::look_up(waiter_id waiter) {
+  cache_waiter_ = waiter;
+  return {spec_.cache->key, waiter, spec_.cache->fallback, spec_.cache->wish};
+}
+
+void request_runner::settle_cache(bool keep) const {
+  const auto owner = cache();
+  if (!owner)
+    return;
+  switchyard::settle_cache message{spec_.cache->key, cache_token_, nullptr, result_of(flow_.result())};
+  if (keep && content_) {
+    auto answer = std::make_shared<cached_answer>();
+    answer->status = content_->status;
+    answer->content_type = content_->headers.find("Content-Type").value_or("application/json");
+    answer->body = content_->body;
+    message.answer = std::move(answer);
+  }
+  caf::anon_send(owner, std::move(message));
+}
+
+budget_actor request_runner::budgets() const {
+  return environment_->budgets ? environment_->budgets->get() : budget_actor{};
+}
+
+reserve_budget request_runner::budget_reservation(switchyard::budget_reservation id) {
+  budget_id_ = id;
+  return {id, flow_.request().tenant, flow_.request().requested_route, *spec_.budget};
 }
 
 void request_runner::start_attempt(const route_target& target, const listener_factory& listener) {
@@ -207,14 +273,27 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
 }
 
 void request_runner::finish(const flow_action::finish& f) {
-  std::shared_ptr<const request_result> result;
-  if (f.what == flow_action::finish::kind::joined_answer && joined_)
-    result = joined_;
-  else
-    result = make_result(f);
+  auto result = result_of(f);
   write_telemetry();
   if (auto on_done = std::exchange(on_done_, nullptr))
     on_done(std::move(result));
+}
+
+std::shared_ptr<const request_result> request_runner::result_of(const flow_action::finish& f) const {
+  if (f.what == flow_action::finish::kind::joined_answer && joined_)
+    return joined_;
+  if (f.what == flow_action::finish::kind::stale_answer && stale_)
+    return stale_result();
+  return make_result(f);
+}
+
+// The expired answer, with what was tried before it came to that.
+std::shared_ptr<const request_result> request_runner::stale_result() const {
+  auto result = std::make_shared<request_result>(*stale_);
+  result->trail = flow_.trail();
+  result->attempts = flow_.attempts();
+  result->fallbacks = flow_.fallbacks();
+  return result;
 }
 
 std::shared_ptr<request_result> request_runner::make_result(const flow_action::finish& f) const {
@@ -247,8 +326,10 @@ std::string request_runner::message_for(errc code) const {
   switch (code) {
   case errc::circuit_open:
     return "route " + route + " is not called" + last;
+  case errc::budget_exceeded:
+    return budget_message_;
   case errc::overloaded:
-    return "route " + route + " is busy" + last;
+    return flow_.trail().empty() ? "the budgets cannot be asked" : "route " + route + " is busy" + last;
   case errc::upstream_connection:
     return "the provider of route " + route + " could not be reached" + last;
   case errc::upstream_timeout:

@@ -6,6 +6,17 @@
 
 namespace switchyard {
 
+namespace {
+
+// Nothing when the price or a count is unknown [U2].
+std::optional<double> cost_of(const std::optional<price_settings>& price, const token_usage& tokens) {
+  if (!price || !tokens.input || !tokens.output)
+    return std::nullopt;
+  return price->of(*tokens.input, *tokens.output);
+}
+
+} // namespace
+
 request_flow::request_flow(flow_request request, time_point now, wall_time wall, event_sink* events)
     : request_(std::move(request)),
       started_(now),
@@ -33,6 +44,9 @@ std::optional<time_point> request_flow::wake_at() const noexcept {
   switch (state_) {
   case state::reserving: // whoever reserves quits with its request; a lead granted too late is lost at once [I7]
   case state::joined:
+  case state::looking_up: // as above
+  case state::sharing:
+  case state::budgeting:
   case state::asking:
   case state::settling:
     return deadline_;
@@ -56,7 +70,7 @@ void request_flow::on(const flow_input::begin&) {
     state_ = state::reserving;
     actions_.push_back(flow_action::reserve_key{});
   } else {
-    enter_route();
+    look_up();
   }
 }
 
@@ -68,7 +82,7 @@ void request_flow::on(const flow_input::key_verdict& v) {
   case kind::lead:
     leads_ = true;
     rerun_ = v.rerun;
-    return enter_route();
+    return look_up();
   case kind::joined:
     state_ = state::joined;
     if (caller_left_)
@@ -86,6 +100,47 @@ void request_flow::on(const flow_input::key_verdict& v) {
     return fail_with(errc::idempotency_interrupted, failure_class::unknown);
   case kind::unavailable:
     return fail_with(errc::store_unavailable, failure_class::unknown);
+  }
+}
+
+void request_flow::on(const flow_input::cache_verdict& v) {
+  using kind = flow_input::cache_verdict::kind;
+  if (state_ != state::looking_up && state_ != state::sharing)
+    return;
+  switch (v.what) {
+  case kind::lead:
+    fills_cache_ = true;
+    if (v.stale)
+      cached_ = v;
+    return take_budget();
+  case kind::joined:
+    state_ = state::sharing;
+    if (abandoned())
+      on(flow_input::cancel{forced_});
+    return;
+  case kind::answered:
+    cached_ = v;
+    return finish_with({.what = flow_action::finish::kind::joined_answer, .code = {}, .retry_after = {}}, v.failure);
+  case kind::unavailable:
+    return take_budget();
+  }
+}
+
+void request_flow::on(const flow_input::budget_verdict& v) {
+  using kind = flow_input::budget_verdict::kind;
+  if (state_ != state::budgeting)
+    return;
+  switch (v.what) {
+  case kind::admitted:
+    holds_budget_ = true;
+    return enter_route();
+  case kind::refused:
+    return fail_with(errc::budget_exceeded, failure_class::budget, v.retry_after);
+  case kind::unavailable: // a reservation that was made all the same, and only its answer lost, goes back
+    actions_.push_back(flow_action::settle_budget{});
+    if (abandoned())
+      return enter_route(); // which ends it
+    return fail_with(errc::overloaded, failure_class::overloaded);
   }
 }
 
@@ -147,7 +202,7 @@ void request_flow::on(const flow_input::attempt_done& r) {
 void request_flow::on(const flow_input::key_settled& s) {
   if (state_ != state::settling)
     return;
-  if (!s.stored && result_.what == flow_action::finish::kind::answer && !flowed()) {
+  if (!s.stored && !result_class_ && !flowed()) {
     result_ = {.what = flow_action::finish::kind::own_error, .code = errc::store_unavailable, .retry_after = {}};
     result_class_ = failure_class::unknown;
   }
@@ -183,6 +238,11 @@ void request_flow::on(const flow_input::cancel& c) {
   case state::joined:
     actions_.push_back(flow_action::leave_key{});
     return fail_with(code, failure_class::cancelled);
+  case state::sharing:
+    if (!abandoned())
+      return;
+    actions_.push_back(flow_action::leave_cache{});
+    return fail_with(code, failure_class::cancelled);
   case state::attempting:
   case state::streaming:
     if (!abandoned())
@@ -210,12 +270,41 @@ void request_flow::fail_with(errc code, failure_class why, std::optional<duratio
 }
 
 void request_flow::finish_with(flow_action::finish f, std::optional<failure_class> why) {
+  using kind = flow_action::finish::kind;
+  if (serves_stale(f, why)) {
+    f = {.what = kind::stale_answer, .code = {}, .retry_after = {}};
+    why.reset();
+  }
   result_ = f;
   result_class_ = why;
+  if (std::exchange(holds_budget_, false))
+    actions_.push_back(flow_action::settle_budget{spent()});
+  if (fills_cache_)
+    actions_.push_back(flow_action::settle_cache{f.what == kind::answer && fallbacks_ == 0});
   if (!leads_)
     return emit_finish();
   state_ = state::settling;
-  actions_.push_back(flow_action::settle_key{f.what == flow_action::finish::kind::answer});
+  actions_.push_back(flow_action::settle_key{!why});
+}
+
+// RFC 5861, section 4: the providers have failed, or took longer than the caller waits. What is wrong with the request
+// itself surfaces [U3].
+bool request_flow::serves_stale(const flow_action::finish& f, std::optional<failure_class> why) const {
+  using kind = flow_action::finish::kind;
+  if (!fills_cache_ || !cached_ || !why || (f.what != kind::own_error && f.what != kind::provider_error))
+    return false;
+  return *why == failure_class::deadline || traits(*why).falls_over;
+}
+
+// What the request took of its budgets; nothing when it failed [U1]. A stream that broke off, or whose caller left, was
+// served as far as it came [S4]. Where the provider does not tell, the estimate stands.
+std::optional<budget_amount> request_flow::spent() const {
+  if (result_.what != flow_action::finish::kind::answer && !flowed())
+    return std::nullopt;
+  auto tokens = rows_.back().tokens;
+  tokens.input = tokens.input.value_or(request_.estimated_input_tokens);
+  tokens.output = tokens.output.value_or(request_.estimated_tokens - request_.estimated_input_tokens);
+  return budget_amount{1, *tokens.input + *tokens.output, cost_of(last_target_->price, tokens).value_or(0)};
 }
 
 void request_flow::emit_finish() {
@@ -241,16 +330,17 @@ telemetry_record request_flow::take_record() {
   row.attempts = attempts_;
   row.fallbacks = fallbacks_;
   row.replayed = replay_.has_value();
+  row.cached = result_.what == kind::stale_answer || (result_.what == kind::joined_answer && !replay_);
   row.interrupted = rerun_;
   row.outcome_unknown =
       rerun_ || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
   if (result_.what == kind::own_error) {
     row.code = to_string(result_.code);
     row.status = flowed() ? stream_status_ : http_status(result_.code, all_refused_or_limited_);
-  } else if (result_.what == kind::joined_answer) {
-    row.status = replay_->status;
-    if (replay_->code)
-      row.code = to_string(*replay_->code);
+  } else if (result_.what == kind::joined_answer || result_.what == kind::stale_answer) {
+    row.status = replay_ ? replay_->status : cached_->status;
+    if (const auto code = replay_ ? replay_->code : cached_->code)
+      row.code = to_string(*code);
   } else {
     row.status = last_status_;
   }
@@ -265,10 +355,7 @@ telemetry_record request_flow::take_record() {
   // A stream that broke off, or whose caller left, was served as far as it came [S4, U2].
   if ((result_.what == kind::answer || flowed()) && !rows_.empty()) {
     row.tokens = rows_.back().tokens;
-    if (const auto& price = last_target_->price; price && row.tokens.input && row.tokens.output)
-      row.cost = (static_cast<double>(*row.tokens.input) * price->input_per_million +
-                  static_cast<double>(*row.tokens.output) * price->output_per_million) /
-                 1e6;
+    row.cost = cost_of(last_target_->price, row.tokens);
   }
   record.attempts = std::move(rows_);
   return record;

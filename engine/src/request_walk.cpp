@@ -64,6 +64,20 @@ errc code_of_break(const flow_input::attempt_done& r) {
 
 // ---- the walk -------------------------------------------------------------------------------------------------
 
+void request_flow::look_up() {
+  if (!request_.cacheable || abandoned())
+    return take_budget();
+  state_ = state::looking_up;
+  actions_.push_back(flow_action::look_up_cache{});
+}
+
+void request_flow::take_budget() {
+  if (!request_.budgeted || abandoned() || now_ >= deadline_)
+    return enter_route(); // which looks at the latter two
+  state_ = state::budgeting;
+  actions_.push_back(flow_action::reserve_budget{});
+}
+
 void request_flow::enter_route() {
   do {
     if (abandoned())
@@ -216,6 +230,13 @@ void request_flow::surface() {
 void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
   switch (state_) {
   case state::reserving:
+  case state::looking_up:
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  case state::sharing:
+    actions_.push_back(flow_action::leave_cache{});
+    return fail_with(errc::deadline_exceeded, failure_class::deadline);
+  case state::budgeting: // what was reserved all the same goes back
+    actions_.push_back(flow_action::settle_budget{});
     return fail_with(errc::deadline_exceeded, failure_class::deadline);
   case state::asking:
     slot_.release();
@@ -234,7 +255,7 @@ void request_flow::on_deadline(const flow_input::attempt_progress& attempt) {
     end_call(last_failure_);
     return surface();
   case state::settling:
-    if (result_.what == flow_action::finish::kind::answer && !flowed()) {
+    if (!result_class_ && !flowed()) {
       result_ = {.what = flow_action::finish::kind::own_error, .code = errc::deadline_exceeded, .retry_after = {}};
       result_class_ = failure_class::deadline;
     }

@@ -25,6 +25,14 @@ inline std::string text(const flow_step& step, const request_flow& flow) {
     std::string operator()(const flow_action::settle_key& a) const {
       return a.success ? "settle success" : "settle failure";
     }
+    std::string operator()(const flow_action::look_up_cache&) const { return "look up"; }
+    std::string operator()(const flow_action::leave_cache&) const { return "leave cache"; }
+    std::string operator()(const flow_action::settle_cache& a) const { return a.keep ? "cache keep" : "cache pass"; }
+    std::string operator()(const flow_action::reserve_budget&) const { return "budget"; }
+    std::string operator()(const flow_action::settle_budget& a) const {
+      return a.actual ? "charge " + std::to_string(a.actual->requests) + " " + std::to_string(a.actual->tokens)
+                      : "refund";
+    }
     std::string operator()(const flow_action::ask_breaker& a) const { return "ask " + a.target->route; }
     std::string operator()(const flow_action::wake_breaker& a) const { return "wake " + a.target->route; }
     std::string operator()(const flow_action::send_report& a) const { return "send " + a.target->route; }
@@ -40,6 +48,8 @@ inline std::string text(const flow_step& step, const request_flow& flow) {
         return "finish provider_error";
       case kind::joined_answer:
         return "finish joined";
+      case kind::stale_answer:
+        return "finish stale";
       case kind::own_error:
         break;
       }
@@ -55,6 +65,8 @@ struct flow_options {
   std::optional<duration> timeout{};
   bool keyed = false;
   bool stream = false;
+  bool cacheable = false;
+  bool budgeted = false;
   std::uint64_t estimated_tokens = 100;
   std::uint64_t estimated_input_tokens = 0;
 };
@@ -148,6 +160,9 @@ public:
         ++starts;
       if (const auto* end = std::get_if<flow_action::finish>(&action))
         finished.push_back(*end);
+      if (const auto* settled = std::get_if<flow_action::settle_budget>(&action))
+        budget_settled.push_back(settled->actual);
+      cache_settled += std::holds_alternative<flow_action::settle_cache>(action);
     }
     return out;
   }
@@ -191,6 +206,18 @@ public:
     return feed(v);
   }
 
+  texts cache(flow_input::cache_verdict::kind kind, bool stale = false) {
+    flow_input::cache_verdict v;
+    v.what = kind;
+    v.stale = stale;
+    v.status = 200;
+    return feed(v);
+  }
+
+  texts budget(flow_input::budget_verdict::kind kind, std::optional<duration> retry_after = {}) {
+    return feed(flow_input::budget_verdict{kind, retry_after});
+  }
+
   static std::optional<int> status_of(failure_class f) {
     switch (f) {
     case failure_class::rate_limit:
@@ -222,6 +249,8 @@ private:
     r.timeout = o.timeout;
     r.keyed = o.keyed;
     r.stream = o.stream;
+    r.cacheable = o.cacheable;
+    r.budgeted = o.budgeted;
     r.estimated_tokens = o.estimated_tokens;
     r.estimated_input_tokens = o.estimated_input_tokens;
     r.seed = 7;
@@ -234,7 +263,9 @@ public:
   request_flow it;
   std::uint32_t starts = 0; ///< start_attempt actions
   std::vector<flow_action::finish> finished;
-  std::vector<outcome_report> sent_reports; ///< those that did not fit into the queue
+  std::vector<std::optional<budget_amount>> budget_settled; ///< settle_budget actions
+  int cache_settled = 0;                                    ///< settle_cache actions
+  std::vector<outcome_report> sent_reports;                 ///< those that did not fit into the queue
 };
 
 } // namespace switchyard::test

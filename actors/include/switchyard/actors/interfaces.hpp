@@ -40,6 +40,18 @@ SWITCHYARD_LOCAL_MESSAGE(leave_key)
 SWITCHYARD_LOCAL_MESSAGE(settle_key)
 SWITCHYARD_LOCAL_MESSAGE(key_settled)
 SWITCHYARD_LOCAL_MESSAGE(count_keys)
+SWITCHYARD_LOCAL_MESSAGE(cache_answer)
+SWITCHYARD_LOCAL_MESSAGE(look_up_cache)
+SWITCHYARD_LOCAL_MESSAGE(leave_cache)
+SWITCHYARD_LOCAL_MESSAGE(settle_cache)
+SWITCHYARD_LOCAL_MESSAGE(describe_cache)
+SWITCHYARD_LOCAL_MESSAGE(cache_description)
+SWITCHYARD_LOCAL_MESSAGE(reserve_budget)
+SWITCHYARD_LOCAL_MESSAGE(budget_answer)
+SWITCHYARD_LOCAL_MESSAGE(settle_budget)
+SWITCHYARD_LOCAL_MESSAGE(describe_budgets)
+SWITCHYARD_LOCAL_MESSAGE(commit_budgets)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::budget_figures>)
 SWITCHYARD_LOCAL_MESSAGE(await_start)
 SWITCHYARD_LOCAL_MESSAGE(restart_actor)
 SWITCHYARD_LOCAL_MESSAGE(begin_request)
@@ -107,6 +119,8 @@ using request_actor = caf::typed_actor<
     caf::reacts_to<attempt_ended>,
     // From the idempotency shard: what a joiner waited for. No answer.
     caf::reacts_to<key_answer>,
+    // From the cache: what one that joined waited for. No answer.
+    caf::reacts_to<cache_answer>,
     // From itself, delayed: a time limit or a backoff ends. No answer.
     caf::reacts_to<request_tick>,
     // From the caller's executor: the caller left, or shutdown. No answer.
@@ -124,6 +138,28 @@ using idempotency_actor = caf::typed_actor<
     caf::replies_to<settle_key>::with<key_settled>,
     // From the admin plane and tests: keys in flight. Answers their number.
     caf::replies_to<count_keys>::with<std::uint64_t>>;
+
+/// Owns the cache of answers and who waits for the call that fills it [U3].
+using cache_actor = caf::typed_actor<
+    // From a request actor. Answers hit, lead or joined; one that joined gets a further cache_answer. No errors.
+    caf::replies_to<look_up_cache>::with<cache_answer>,
+    // From one that joined and gives up. No answer.
+    caf::reacts_to<leave_cache>,
+    // From the leader. No answer.
+    caf::reacts_to<settle_cache>,
+    // From tests. Answers its size.
+    caf::replies_to<describe_cache>::with<cache_description>>;
+
+/// Owns the ledgers of all budgets [U1]. Runs on a thread of its own, for it writes the store.
+using budget_actor = caf::typed_actor<
+    // From a request actor. Answers admitted or refused, once that is written down. No errors.
+    caf::replies_to<reserve_budget>::with<budget_answer>,
+    // From whoever reserved, at the request's end, or when it waits no longer for the answer. No answer.
+    caf::reacts_to<settle_budget>,
+    // From the admin plane. Answers every ledger that was ever charged, by budget and tenant.
+    caf::replies_to<describe_budgets>::with<std::vector<budget_figures>>,
+    // From itself: what came since the last one is written down and answered. No answer.
+    caf::reacts_to<commit_budgets>>;
 
 /// Starts health, telemetry and idempotency actors, and their successors when they die.
 using supervisor_actor = caf::typed_actor<

@@ -6,6 +6,8 @@
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/stores.hpp"
+#include "switchyard/engine/budget.hpp"
+#include "switchyard/engine/cached_answer.hpp"
 #include "switchyard/engine/circuit.hpp"
 #include "switchyard/engine/circuit_cell.hpp"
 #include "switchyard/engine/health_window.hpp"
@@ -112,6 +114,53 @@ struct key_settled {
   bool stored = true;
 };
 struct count_keys {};
+
+/// The cache's word on a request. Sent as the answer to a look-up and once more to who joined.
+struct cache_answer {
+  flow_input::cache_verdict verdict;
+  waiter_id waiter = 0;
+  owner_token token = 0;                        ///< of a lead
+  std::shared_ptr<const request_result> result; ///< of an answered one; of a lead its stale answer, if there is one
+};
+struct look_up_cache {
+  std::string key;       ///< tenant, path and fingerprint of the body
+  waiter_id waiter = 0;  ///< unique among look-ups
+  bool fallback = true;  ///< the request may fall over: it shares a call only with its like
+  cache_directives wish; ///< `store` is true: who wants nothing kept does not ask
+};
+struct leave_cache {
+  std::string key;
+  waiter_id waiter = 0;
+};
+struct settle_cache {
+  std::string key;
+  owner_token token = 0;
+  std::shared_ptr<const cached_answer> answer;  ///< to be kept; null when it may not be
+  std::shared_ptr<const request_result> result; ///< for those who joined
+};
+struct describe_cache {};
+struct cache_description {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t in_flight = 0;
+};
+
+struct reserve_budget {
+  budget_reservation id = 0;
+  std::string tenant;
+  std::string route; ///< the requested one
+  budget_amount estimate;
+};
+struct budget_answer {
+  flow_input::budget_verdict verdict;
+  std::string message; ///< of a refusal: which budget is used up, for a person
+};
+struct settle_budget {
+  budget_reservation id = 0;
+  std::optional<budget_amount> actual; ///< nothing: refunded
+};
+struct describe_budgets {};
+struct commit_budgets {};
 
 struct await_start {};
 struct restart_actor {

@@ -30,6 +30,13 @@ struct request_key {
   idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
 };
 
+/// A request's place in the cache [U3].
+struct request_cache {
+  std::string key; ///< tenant, path and fingerprint of the body
+  cache_directives wish;
+  bool fallback = true; ///< see look_up_cache
+};
+
 /// A request to run.
 struct request_spec {
   std::shared_ptr<const topology> where; ///< what `flow.chain` points into
@@ -41,6 +48,8 @@ struct request_spec {
   bool stream = false;
   std::shared_ptr<stream_receiver> receiver; ///< of a stream; without one the answer is taken as a whole
   std::optional<request_key> key;
+  std::optional<request_cache> cache;  ///< with flow.cacheable
+  std::optional<budget_amount> budget; ///< the estimate, with flow.budgeted
 };
 
 /// Receives the result, once, on the owner's thread.
@@ -53,6 +62,8 @@ struct request_environment {
   std::shared_ptr<telemetry_queue> telemetry;
   std::shared_ptr<actor_slot<telemetry_writer_actor>> writer; ///< may be null
   idempotency_shards shards;                                  ///< empty: keys are refused with store_unavailable
+  std::shared_ptr<actor_slot<cache_actor>> cache;             ///< may be null: as if nothing were in it
+  std::shared_ptr<actor_slot<budget_actor>> budgets;          ///< may be null: who asks is refused
 };
 
 /// What the owner has to ask for on the runner's behalf, then feed the answer.
@@ -63,9 +74,12 @@ struct breaker {
 struct reserve {}; ///< send `reservation()` to `shard()`, feed key_answered
 struct settle {
   bool success = false;
-}; ///< send `settlement()` to `shard()`, feed key_settled
+};                     ///< send `settlement()` to `shard()`, feed key_settled
+struct look_up {};     ///< send `look_up()` to `cache()`, feed cache_answered
+struct take_budget {}; ///< send `budget_reservation()` to `budgets()`, feed budget_answered
 } // namespace runner_wish
-using runner_request = std::variant<std::monostate, runner_wish::breaker, runner_wish::reserve, runner_wish::settle>;
+using runner_request = std::variant<std::monostate, runner_wish::breaker, runner_wish::reserve, runner_wish::settle,
+                                    runner_wish::look_up, runner_wish::take_budget>;
 
 /// Gives the listener for an attempt's end.
 using listener_factory = std::function<std::shared_ptr<attempt_listener>()>;
@@ -90,6 +104,12 @@ public:
   /// The shard has answered.
   runner_request key_answered(const key_answer& answer, time_point now, const listener_factory& listener);
 
+  /// The cache has answered.
+  runner_request cache_answered(const cache_answer& answer, time_point now, const listener_factory& listener);
+
+  /// The budgets have answered.
+  runner_request budget_answered(const budget_answer& answer, time_point now, const listener_factory& listener);
+
   /// The caller has left, or with `force` the engine stops.
   runner_request cancel(bool force, time_point now, const listener_factory& listener);
 
@@ -104,11 +124,22 @@ public:
   reserve_key reservation(waiter_id waiter);
   settle_key settlement(bool success) const;
 
+  /// Null when there is none.
+  cache_actor cache() const;
+  look_up_cache look_up(waiter_id waiter);
+
+  /// Null when there are none.
+  budget_actor budgets() const;
+  reserve_budget budget_reservation(budget_reservation id);
+
 private:
   flow_input::attempt_progress progress() const;
   void let_flow();
   void start_attempt(const route_target& target, const listener_factory& listener);
   void finish(const flow_action::finish& f);
+  void settle_cache(bool keep) const;
+  std::shared_ptr<const request_result> result_of(const flow_action::finish& f) const;
+  std::shared_ptr<const request_result> stale_result() const;
   std::shared_ptr<request_result> make_result(const flow_action::finish& f) const;
   std::string message_for(errc code) const;
   void write_telemetry();
@@ -122,9 +153,14 @@ private:
   bool start_failed_ = false;                              ///< the provider threw
   bool receiver_failed_ = false;                           ///< threw in on_begin
   std::shared_ptr<const request_result::payload> content_; ///< of the last attempt with an HTTP answer
-  std::shared_ptr<const request_result> joined_;           ///< from the shard
+  std::shared_ptr<const request_result> joined_;           ///< from the shard or the cache
+  std::shared_ptr<const request_result> stale_;            ///< from the cache
   waiter_id waiter_ = 0;
   owner_token token_ = 0;
+  waiter_id cache_waiter_ = 0;
+  owner_token cache_token_ = 0;
+  switchyard::budget_reservation budget_id_ = 0;
+  std::string budget_message_;
 };
 
 } // namespace switchyard

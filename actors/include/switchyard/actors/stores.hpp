@@ -2,6 +2,7 @@
 
 // What the actors need of a disk. The RocksDB adapter implements both; a program may bring its own.
 
+#include "switchyard/engine/budget.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
 #include "switchyard/engine/telemetry.hpp"
 #include "switchyard/engine/time.hpp"
@@ -74,6 +75,18 @@ public:
 
   /// Stores an answer; durable as configured [I11] when it returns.
   virtual store_result<void> put(const std::string& scope, const stored_answer& answer) = 0;
+};
+
+/// The state of budgets, so that a restart does not reset them [U1]. Called by one thread at a time; may block.
+class budget_store {
+public:
+  virtual ~budget_store() = default;
+
+  /// Every ledger that was written. One that cannot be read is left out, and logged.
+  virtual store_result<std::vector<stored_budget>> load() = 0;
+
+  /// Writes all of the ledgers or none. What is written survives the end of the process, however it comes.
+  virtual store_result<void> write(std::span<const stored_budget> ledgers) = 0;
 };
 
 } // namespace switchyard

@@ -72,6 +72,11 @@ struct timeout_settings {
 struct price_settings {
   double input_per_million = 0;
   double output_per_million = 0;
+
+  /// What so many tokens cost.
+  double of(std::uint64_t input, std::uint64_t output) const noexcept {
+    return (static_cast<double>(input) * input_per_million + static_cast<double>(output) * output_per_million) / 1e6;
+  }
 };
 
 /// The value of a header that goes to a provider: a text, or taken from the environment (then a secret).
