@@ -201,6 +201,8 @@ bool connection::process_one() {
   case request_parser::state::head:
     return false;
   case request_parser::state::body:
+    if (!std::exchange(screened_, true) && screen())
+      return false;
     tell_to_continue();
     return false;
   case request_parser::state::complete:
@@ -211,6 +213,21 @@ bool connection::process_one() {
   }
   refuse(parser_.why());
   return false;
+}
+
+// Returns whether the head was enough for an answer.
+bool connection::screen() {
+  if (!worker_->options().screen)
+    return false;
+  try {
+    auto early = worker_->options().screen(parser_.request());
+    if (early)
+      refuse_with(early->status, early->headers, std::move(early->body));
+    return early.has_value();
+  } catch (...) {
+    refuse({500, "internal", "the request could not be looked at"});
+    return true;
+  }
 }
 
 void connection::tell_to_continue() {
@@ -230,7 +247,7 @@ void connection::dispatch() {
   keep_alive_ = parser_.keep_alive();
   http_1_0_ = parser_.http_1_0();
   head_only_ = parser_.request().method == "HEAD";
-  told_to_continue_ = begun_ = false;
+  told_to_continue_ = screened_ = begun_ = false;
   const auto worker = worker_; // the handler may close this connection
   try {
     worker->handle(
@@ -243,9 +260,13 @@ void connection::dispatch() {
 void connection::refuse(refusal why) {
   why.request = &parser_.request();
   auto [headers, body] = worker_->format(why);
+  refuse_with(why.status, headers, std::move(body));
+}
+
+void connection::refuse_with(int status, const header_list& headers, std::string body) {
   refused_ = true;
   keep_alive_ = head_only_ = false;
-  put_head(why.status, answer_framing::length, body.size(), headers);
+  put_head(status, answer_framing::length, body.size(), headers);
   output_.add_body(std::move(body));
   finish_answer();
 }

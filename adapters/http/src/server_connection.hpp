@@ -85,7 +85,9 @@ private:
   void process();
   bool process_one();
   void dispatch();
+  bool screen();
   void refuse(refusal why);
+  void refuse_with(int status, const header_list& headers, std::string body);
   void discard(std::size_t bytes);
 
   void put_head(int status, answer_framing framing, std::uint64_t length, const header_list& headers);
@@ -138,6 +140,7 @@ private:
   bool head_only_ = false; ///< the request is HEAD
   bool refused_ = false;   ///< what still comes is discarded
   bool told_to_continue_ = false;
+  bool screened_ = false;   ///< the head of the request being read was looked at
   bool peer_ended_ = false; ///< the client has closed its sending half
   bool broken_ = false;     ///< a send failed; the close is on its way
 };

@@ -22,6 +22,12 @@ server_options with(void (*change)(server_options&)) {
   return options;
 }
 
+server_options with_screener(screener screen) {
+  server_options options;
+  options.screen = std::move(screen);
+  return options;
+}
+
 } // namespace
 
 TEST_CASE("a body over the limit gets its 413 while the client still sends, by length and in chunks") {
@@ -43,6 +49,48 @@ TEST_CASE("a body over the limit gets its 413 while the client still sends, by l
     CHECK(c.receive_all().empty());
     CHECK_FALSE(c.is_reset());
   }
+}
+
+TEST_CASE("a request that its head refuses gets its answer before its body is sent, and nothing asks for that") {
+  const auto refuse = [](const request& head) -> std::optional<early_answer> {
+    if (head.path != "/closed")
+      return std::nullopt;
+    return early_answer{401, text_plain(), "not you"};
+  };
+  running_server s(echo, with_screener(refuse));
+  for (const std::string_view wait : {"", "Expect: 100-continue\r\n"}) {
+    auto c = s.client();
+    REQUIRE(c.send("POST /closed HTTP/1.1\r\nHost: a\r\n" + std::string{wait} + "Content-Length: 1000000\r\n\r\n"));
+    const auto got = c.receive();
+    CHECK(got.status == 401);
+    CHECK(got.body == "not you");
+    CHECK(got.has("Connection: close"));
+    // What it sends all the same is taken and dropped: a reset would take the answer from it.
+    REQUIRE(c.send(std::string(1'000'000, 'x')));
+    CHECK(c.receive_all().empty());
+    CHECK_FALSE(c.is_reset());
+  }
+  auto c = s.client();
+  for (int i = 0; i < 2; ++i) { // looked at for each request of a connection
+    REQUIRE(c.send("POST /open HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n"));
+    s.let_threads_turn();
+    REQUIRE(c.send("ab"));
+    CHECK(c.receive().body == "POST /open? ab");
+  }
+  REQUIRE(c.send("POST /closed HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na"));
+  CHECK(c.receive().status == 401);
+}
+
+TEST_CASE("a throwing look at a head is 500, and the server goes on") {
+  running_server s(echo, with_screener([](const request&) -> std::optional<early_answer> {
+                     throw std::runtime_error("of the program's own");
+                   }));
+  auto c = s.client();
+  REQUIRE(c.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n"));
+  CHECK(c.receive().status == 500);
+  auto next = s.client();
+  REQUIRE(next.send(simple_get));
+  CHECK(next.receive().status == 200);
 }
 
 TEST_CASE("a body over the limit is refused before it is asked for") {

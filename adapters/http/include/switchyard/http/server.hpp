@@ -79,6 +79,18 @@ struct refusal {
 };
 using refusal_formatter = std::function<std::pair<header_list, std::string>(const refusal&)>;
 
+/// An answer made before the request was whole.
+struct early_answer {
+  int status = 0;
+  header_list headers; ///< as for exchange::reply
+  std::string body;
+};
+/// Looks at the head of a request whose body has not all come: may answer it already, so that nobody makes the server
+/// keep a body that it would refuse. The connection ends with that answer. Called on the connection's thread, at most
+/// once for a request; the body is there as far as it has come. What it throws is answered with 500. Who would accept
+/// says nothing.
+using screener = std::function<std::optional<early_answer>(const http::request& head)>;
+
 /// A listener's certificate and key.
 class server_tls;
 
@@ -98,6 +110,7 @@ struct server_options {
   duration idle_timeout = std::chrono::seconds{75}; ///< of a kept-alive connection
   std::size_t max_connections = 20000;
   duration write_timeout = std::chrono::seconds{60}; ///< without the client taking a byte of its answer
+  screener screen;                                   ///< may be empty
   /// HTTPS; null: HTTP. A client that speaks plain HTTP to it gets 400, one over `max_connections` no word.
   std::shared_ptr<const server_tls> tls;
 };
