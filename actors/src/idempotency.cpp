@@ -1,13 +1,19 @@
 #include "switchyard/actors/idempotency.hpp"
 
+#include "shared_result.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace switchyard {
 
@@ -32,18 +38,16 @@ std::shared_ptr<const request_result> replay_of(const stored_answer& stored) {
   return result;
 }
 
-// What a joiner gets of its leader's failure: the same error, but no call of its own [I6].
-std::shared_ptr<const request_result> failure_of(const request_result& leader) {
-  auto result = std::make_shared<request_result>(leader);
-  result->attempts = 0;
-  result->fallbacks = 0;
-  return result;
-}
+// Neither so many changes nor so many bytes wait for their commit.
+constexpr std::size_t batch_changes = 1024;
+constexpr std::size_t batch_bytes = 8u << 20;
+// Keys that are free, which the store does not know yet; should it be away for so long that there are more, some read
+// as interrupted.
+constexpr std::size_t most_owed = 10'000;
 
-std::optional<int> status_of(const request_result& r) {
-  return r.content ? r.content->status : http_status(r.code, r.all_refused);
-}
-
+// Changes of the store are collected, and written all at once when the mailbox has been worked through as far as it was
+// filled when the first of them came: under load one write, and with `power` one sync, serves many keys; without load
+// nothing waits. What depends on a write is told after it.
 struct shard_state {
   static inline const char* name = "switchyard.idempotency";
 
@@ -59,11 +63,16 @@ struct shard_state {
   std::unordered_map<waiter_id, request_actor> joiners;
   std::map<caf::actor_addr, lead> leads;
 
-  bool write_failed =
-      false; ///< the last write: nobody leads before one succeeds again, or calls would be paid for nothing
+  std::vector<key_change> changes;                     ///< since the last commit
+  std::vector<std::function<void(bool written)>> then; ///< what follows it, in order
+  std::size_t bytes = 0;                               ///< of `changes`
+  bool scheduled = false;                              ///< a commit is on its way
+  std::map<std::string, key_change> owed;              ///< keys that are free, which is still to be written
 
   // A store of the program's own may throw; the shard lives on.
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
+    if (owed.contains(scope))
+      return std::shared_ptr<const stored_answer>{};
     try {
       return store->find(scope);
     } catch (const std::exception& e) {
@@ -71,25 +80,62 @@ struct shard_state {
     }
   }
 
-  store_result<void> put(const std::string& scope, const stored_answer& answer) {
-    store_result<void> written = store_error{};
+  store_result<void> write(std::span<const key_change> all) {
     try {
-      written = store->put(scope, answer);
+      return store->write(all);
     } catch (const std::exception& e) {
-      written = store_error{store_error::kind::io, e.what()};
+      return store_error{store_error::kind::io, e.what()};
     }
-    write_failed = !written;
-    return written;
   }
 
-  // Whether an answer could be stored. After a failure a trial tells: an answer without a life, under a name that no
-  // key has.
-  bool writable() {
-    static const std::string trial{"\0trial", 6};
-    return !write_failed || put(trial, stored_answer{});
+  // Has a change written with the next commit; `after` is called with whether it was.
+  void change(key_change c, std::function<void(bool)> after) {
+    schedule();
+    bytes += c.scope.size() + (c.record ? c.record->body.size() : 0);
+    changes.push_back(std::move(c));
+    then.push_back(std::move(after));
+    if (changes.size() >= batch_changes || bytes >= batch_bytes)
+      commit();
   }
 
-  key_answer reserve(const reserve_key& r) {
+  void schedule() {
+    if (!std::exchange(scheduled, true))
+      self->send(self, commit_keys{});
+  }
+
+  void commit() {
+    scheduled = false;
+    if (changes.empty() && owed.empty())
+      return;
+    auto batch = std::exchange(changes, {});
+    const auto fresh = batch.size();
+    bytes = 0;
+    for (const auto& [scope, c] : owed)
+      batch.push_back(c);
+    // What is new of a key comes last.
+    std::rotate(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(fresh), batch.end());
+    const auto written = write(batch);
+    if (written) {
+      owed.clear();
+    } else {
+      shared->log(log_level::error, "idempotency: the store cannot be written: " + written.error().message);
+      for (auto& c : batch)
+        owe(std::move(c));
+    }
+    // What follows may ask for the next commit.
+    for (const auto& f : std::exchange(then, {}))
+      f(static_cast<bool>(written));
+  }
+
+  void owe(key_change c) {
+    if (c.record)
+      return; // who asked for it is told that it failed
+    if (owed.size() >= most_owed)
+      owed.erase(owed.begin());
+    owed.insert_or_assign(c.scope, c);
+  }
+
+  caf::result<key_answer> reserve(const reserve_key& r) {
     const auto& request = *r.request;
     key_answer answer;
     answer.waiter = request.waiter;
@@ -101,17 +147,12 @@ struct shard_state {
         return told(answer, verdict_kind::unavailable, "unavailable");
       }
       stored = std::move(*found);
-      const bool replays = stored && stored->alive(shared->wall_clock());
-      if (!replays && !writable())
-        return told(answer, verdict_kind::unavailable, "unavailable");
     }
     const auto result = ledger.reserve(request, std::move(stored), shared->wall_clock());
     const auto sender = caf::actor_cast<request_actor>(self->current_sender());
     switch (result.what) {
     case reserve_result::kind::lead:
-      watch(sender, request.scope, result.token);
-      answer.token = result.token;
-      return told(answer, verdict_kind::lead, "lead");
+      return begin_lead(request, result, sender);
     case reserve_result::kind::joined:
       joiners[request.waiter] = sender;
       return told(answer, verdict_kind::joined, "join");
@@ -119,13 +160,59 @@ struct shard_state {
       answer.result = replay_of(*result.answer);
       answer.verdict.success = true;
       answer.verdict.status = result.answer->status;
+      answer.verdict.rerun = result.answer->outcome_unknown;
       return told(answer, verdict_kind::answered, "replay");
     case reserve_result::kind::conflict:
       return told(answer, verdict_kind::conflict, "conflict");
+    case reserve_result::kind::interrupted:
+      return told(answer, verdict_kind::interrupted, "interrupted");
     case reserve_result::kind::in_flight:
       break;
     }
     return told(answer, verdict_kind::in_flight, "in_flight");
+  }
+
+  // The lead is told when the reservation is written; that of a rerun is still there.
+  caf::result<key_answer> begin_lead(const reserve_request& request, const reserve_result& result,
+                                     const request_actor& leader) {
+    watch(leader, request.scope, result.token);
+    key_answer answer;
+    answer.waiter = request.waiter;
+    answer.token = result.token;
+    answer.verdict.rerun = result.rerun;
+    if (result.rerun)
+      return told(answer, verdict_kind::lead, "rerun");
+    auto record = std::make_shared<stored_answer>();
+    record->reserved = true;
+    record->fingerprint = request.fingerprint;
+    record->stored_at = shared->wall_clock();
+    record->ttl = request.ttl;
+    auto promise = self->make_response_promise<key_answer>();
+    change({request.scope, std::move(record)}, [this, answer, scope = request.scope, promise](bool written) mutable {
+      if (!written)
+        drop(scope, answer.token);
+      promise.deliver(
+          told(answer, written ? verdict_kind::lead : verdict_kind::unavailable, written ? "lead" : "unavailable"));
+    });
+    return promise;
+  }
+
+  // A lead whose reservation could not be written: whoever holds it by now, and who joined, are refused [I13].
+  void drop(const std::string& scope, owner_token token) {
+    std::erase_if(leads, [&](const auto& held) {
+      const bool gone = held.second.scope == scope && held.second.token == token;
+      if (gone)
+        self->demonitor(held.first);
+      return gone;
+    });
+    if (const auto waiting = ledger.complete(scope, token))
+      refuse(*waiting);
+  }
+
+  void refuse(const std::vector<waiter_id>& waiting) {
+    key_answer answer;
+    answer.verdict.what = verdict_kind::unavailable;
+    tell(waiting, answer);
   }
 
   key_answer told(key_answer answer, verdict_kind kind, std::string_view event) const {
@@ -150,39 +237,56 @@ struct shard_state {
     leads.erase(found);
   }
 
-  key_settled settle(const settle_key& s) {
+  // The key stays in flight until what it came to is written, so that nobody finds it missing in between.
+  caf::result<key_settled> settle(const settle_key& s) {
     if (!ledger.leads(s.scope, s.token))
-      return {false}; // the lead was lost: this answer must neither be stored nor release the key [I7]
-    bool stored = true;
-    if (s.answer) {
-      const auto written = put(s.scope, *s.answer);
-      stored = static_cast<bool>(written);
-      if (!stored)
-        shared->log(log_level::error, "idempotency: an answer cannot be stored: " + written.error().message);
-    }
+      return key_settled{false}; // the lead was lost: this answer must neither be stored nor release the key [I7]
     unwatch();
     // One caller's impatience is not the others' failure: the first of them tries with its own time.
     if (!s.answer && s.result && s.result->failure == failure_class::deadline) {
-      promote(s.scope, s.token);
-      return {stored};
+      if (!promote(s.scope, s.token, false))
+        release(s.scope);
+      return key_settled{};
     }
-    const auto waiting = ledger.complete(s.scope, s.token);
-    if (waiting && !waiting->empty())
-      answer_joiners(*waiting, s, stored);
-    return {stored};
+    auto promise = self->make_response_promise<key_settled>();
+    auto end = [this, s, promise](bool written) mutable {
+      const bool stored = written || !s.answer; // a failure is one, written or not [I6]
+      if (const auto waiting = ledger.complete(s.scope, s.token); waiting && !waiting->empty())
+        answer_joiners(*waiting, s, stored);
+      promise.deliver(key_settled{stored});
+    };
+    if (!s.answer && ledger.is_rerun(s.scope))
+      end(true); // nothing is known that was not before: the next one is a rerun too
+    else
+      change({s.scope, s.answer}, std::move(end));
+    return promise;
+  }
+
+  // Nothing is left of a key that nobody leads, and whose last run is known to have failed.
+  void release(const std::string& scope) {
+    if (ledger.in_flight(scope))
+      return;
+    owe({scope, nullptr});
+    schedule();
   }
 
   void answer_joiners(const std::vector<waiter_id>& waiting, const settle_key& s, bool stored) {
+    if (!stored)
+      return refuse(waiting);
     key_answer answer;
-    answer.verdict.what = stored ? verdict_kind::answered : verdict_kind::unavailable;
+    answer.verdict.what = verdict_kind::answered;
     answer.verdict.success = s.answer != nullptr;
-    if (stored && (s.answer || s.result)) {
-      answer.result = s.answer ? replay_of(*s.answer) : failure_of(*s.result);
+    if (s.answer || s.result) {
+      answer.result = s.answer ? replay_of(*s.answer) : std::make_shared<request_result>(shared_with_others(*s.result));
       answer.verdict.status = status_of(*answer.result);
       answer.verdict.failure = answer.result->failure;
       if (answer.result->what == request_result::kind::own_error)
         answer.verdict.code = answer.result->code;
     }
+    tell(waiting, answer);
+  }
+
+  void tell(const std::vector<waiter_id>& waiting, key_answer answer) {
     for (const auto waiter : waiting) {
       const auto node = joiners.extract(waiter);
       if (node.empty())
@@ -203,23 +307,46 @@ struct shard_state {
       return;
     const auto lost = std::move(found->second);
     leads.erase(found);
-    promote(lost.scope, lost.token);
+    // One that ended by itself without settling had its lead granted too late, and made no call.
+    const bool killed = down.reason && down.reason != caf::exit_reason::normal;
+    const bool rerun = ledger.is_rerun(lost.scope);
+    if (!promote(lost.scope, lost.token, killed) && !killed && !rerun)
+      release(lost.scope);
   }
 
-  // The first joiner leads [I7].
-  void promote(const std::string& scope, owner_token token) {
-    const auto next = ledger.lead_lost(scope, token);
-    if (!next)
-      return;
-    const auto node = joiners.extract(next->waiter);
-    if (node.empty())
-      return;
-    // Should this one be dead as well, monitoring it tells us at once, and the next one leads.
-    watch(node.mapped(), scope, next->token);
-    key_answer answer;
-    answer.waiter = next->waiter;
-    answer.token = next->token;
-    self->send(node.mapped(), told(answer, verdict_kind::lead, "lead"));
+  // The first joiner leads [I7]; whether there was one.
+  bool promote(const std::string& scope, owner_token token, bool interrupted) {
+    while (const auto next = ledger.lead_lost(scope, token, interrupted)) {
+      token = next->token;
+      const auto node = joiners.extract(next->waiter);
+      if (node.empty())
+        continue;
+      // Should this one be dead as well, monitoring it tells us at once, and the next one leads.
+      watch(node.mapped(), scope, token);
+      key_answer answer;
+      answer.waiter = next->waiter;
+      answer.token = token;
+      answer.verdict.rerun = ledger.is_rerun(scope);
+      grant(scope, answer, node.mapped());
+      return true;
+    }
+    return false;
+  }
+
+  // The reservation may still wait for its commit.
+  void grant(const std::string& scope, const key_answer& answer, const request_actor& heir) {
+    const auto tell_heir = [this, scope, answer, heir](bool written) {
+      if (!ledger.leads(scope, answer.token))
+        return; // passed on meanwhile
+      if (!written)
+        drop(scope, answer.token);
+      self->send(heir, told(answer, written ? verdict_kind::lead : verdict_kind::unavailable,
+                            written ? "lead" : "unavailable"));
+    };
+    if (changes.empty())
+      tell_heir(true);
+    else
+      then.push_back(tell_heir);
   }
 };
 
@@ -233,8 +360,13 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
   // A shard that follows a dead one must not give out its tokens again: it starts anywhere, with room to count on.
   s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
+  self->set_exit_handler([self, &s](const caf::exit_msg& e) {
+    s.commit(); // and whoever waits for it is answered
+    self->quit(e.reason);
+  });
   return {
       [&s](const reserve_key& r) { return s.reserve(r); },
+      [&s](const commit_keys&) { s.commit(); },
       [&s](const leave_key& l) { s.leave(l); },
       [&s](const settle_key& k) { return s.settle(k); },
       [&s](const count_keys&) { return static_cast<std::uint64_t>(s.ledger.size()); },

@@ -59,7 +59,7 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
             wish = runner_wish::look_up{};
           } else if constexpr (std::is_same_v<action_type, flow_action::leave_cache>) {
             if (auto owner = cache())
-              caf::anon_send(owner, leave_cache{spec_.cache->key, cache_waiter_});
+              caf::anon_send(owner, leave_cache{spec_.cache->place, cache_waiter_});
           } else if constexpr (std::is_same_v<action_type, flow_action::settle_cache>) {
             settle_cache(a.keep);
           } else if constexpr (std::is_same_v<action_type, flow_action::reserve_budget>) {
@@ -144,10 +144,12 @@ void request_runner::let_flow() {
 runner_request request_runner::key_answered(const key_answer& answer, time_point now,
                                             const listener_factory& listener) {
   using kind = flow_input::key_verdict::kind;
-  if (answer.verdict.what == kind::lead)
+  if (answer.verdict.what == kind::lead) {
     token_ = answer.token;
-  else if (answer.verdict.what == kind::answered)
+    rerun_ = answer.verdict.rerun;
+  } else if (answer.verdict.what == kind::answered) {
     joined_ = answer.result;
+  }
   return feed(answer.verdict, now, listener);
 }
 
@@ -200,6 +202,8 @@ reserve_key request_runner::reservation(waiter_id waiter) {
   request->waiter = waiter;
   request->stream = spec_.stream;
   request->concurrent = spec_.key->concurrent;
+  request->on_interrupted = spec_.key->on_interrupted;
+  request->ttl = spec_.key->ttl;
   return {std::move(request), flow_.request().operation};
 }
 
@@ -213,6 +217,7 @@ settle_key request_runner::settlement(bool success) const {
   const auto& content = *result->content;
   auto answer = std::make_shared<stored_answer>();
   answer->fingerprint = spec_.key->fingerprint;
+  answer->outcome_unknown = rerun_;
   answer->status = content.status;
   answer->content_type = content.headers.find("Content-Type").value_or("application/json");
   answer->body = content.body;
@@ -228,18 +233,18 @@ cache_actor request_runner::cache() const {
 
 look_up_cache request_runner::look_up(waiter_id waiter) {
   cache_waiter_ = waiter;
-  return {spec_.cache->key, waiter, spec_.cache->fallback, spec_.cache->wish};
+  return {spec_.cache->place, waiter, spec_.cache->wish};
 }
 
 void request_runner::settle_cache(bool keep) const {
   const auto owner = cache();
   if (!owner)
     return;
-  switchyard::settle_cache message{spec_.cache->key, cache_token_, nullptr, result_of(flow_.result())};
+  switchyard::settle_cache message{spec_.cache->place, cache_token_, nullptr, result_of(flow_.result())};
   if (keep && content_) {
-    auto answer = std::make_shared<cached_answer>();
+    auto answer = std::make_shared<answer_payload>();
     answer->status = content_->status;
-    answer->content_type = content_->headers.find("Content-Type").value_or("application/json");
+    answer->headers.add("Content-Type", content_->headers.find("Content-Type").value_or("application/json"));
     answer->body = content_->body;
     message.answer = std::move(answer);
   }

@@ -31,64 +31,43 @@ bool stored_answer::alive(wall_time now) const noexcept {
 }
 
 bool idempotency_ledger::in_flight(std::string_view scope) const {
-  return entries_.find(scope) != entries_.end();
+  return flights_.find(scope) != nullptr;
 }
 
 reserve_result idempotency_ledger::reserve(const reserve_request& r, std::shared_ptr<const stored_answer> stored,
                                            wall_time now) {
   using kind = reserve_result::kind;
-  if (const auto found = entries_.find(r.scope); found != entries_.end()) {
-    auto& running = found->second;
-    if (running.fingerprint != r.fingerprint) // before anything else [I3]
-      return {kind::conflict, 0, nullptr};
-    if (running.stream || r.stream || r.concurrent == idempotency_settings::concurrent_mode::reject)
-      return {kind::in_flight, 0, nullptr};
-    running.waiters.push_back(r.waiter);
-    return {kind::joined, 0, nullptr};
+  using interrupted_mode = idempotency_settings::interrupted_mode;
+  if (const auto* running = flights_.find(r.scope)) {
+    if (running->note.fingerprint != r.fingerprint) // before anything else [I3]
+      return {kind::conflict, 0, false, nullptr};
+    if (running->note.stream || r.stream || r.concurrent == idempotency_settings::concurrent_mode::reject)
+      return {kind::in_flight, 0, false, nullptr};
+    flights_.join(r.scope, r.waiter);
+    return {kind::joined, 0, false, nullptr};
   }
-  if (stored && stored->alive(now)) {
-    if (stored->fingerprint != r.fingerprint)
-      return {kind::conflict, 0, nullptr};
-    return {kind::replay, 0, std::move(stored)};
-  }
-  const auto token = next_token_++;
-  entries_.emplace(r.scope, entry{r.fingerprint, token, r.stream, {}});
-  return {kind::lead, token, nullptr};
+  const bool known = stored && stored->alive(now);
+  if (known && stored->fingerprint != r.fingerprint)
+    return {kind::conflict, 0, false, nullptr};
+  if (known && !stored->reserved)
+    return {kind::replay, 0, false, std::move(stored)};
+  if (known && r.on_interrupted == interrupted_mode::fail)
+    return {kind::interrupted, 0, false, nullptr};
+  const auto token = flights_.lead(r.scope, {r.fingerprint, r.stream, known});
+  return {kind::lead, token, known, nullptr};
 }
 
-bool idempotency_ledger::leads(std::string_view scope, owner_token token) const {
-  const auto found = entries_.find(scope);
-  return found != entries_.end() && found->second.token == token;
+bool idempotency_ledger::is_rerun(std::string_view scope) const {
+  const auto* running = flights_.find(scope);
+  return running && running->note.rerun;
 }
 
-std::optional<std::vector<waiter_id>> idempotency_ledger::complete(std::string_view scope, owner_token token) {
-  const auto found = entries_.find(scope);
-  if (found == entries_.end() || found->second.token != token)
-    return std::nullopt;
-  const auto& waiters = found->second.waiters;
-  std::vector<waiter_id> to_answer(waiters.begin(), waiters.end());
-  entries_.erase(found);
-  return to_answer;
-}
-
-std::optional<idempotency_ledger::promotion> idempotency_ledger::lead_lost(std::string_view scope, owner_token token) {
-  const auto found = entries_.find(scope);
-  if (found == entries_.end() || found->second.token != token)
-    return std::nullopt;
-  auto& running = found->second;
-  if (running.waiters.empty()) {
-    entries_.erase(found);
-    return std::nullopt;
-  }
-  const auto heir = running.waiters.front();
-  running.waiters.pop_front();
-  running.token = next_token_++;
-  return promotion{heir, running.token};
-}
-
-void idempotency_ledger::leave(std::string_view scope, waiter_id waiter) {
-  if (const auto found = entries_.find(scope); found != entries_.end())
-    std::erase(found->second.waiters, waiter);
+std::optional<flight_promotion> idempotency_ledger::lead_lost(std::string_view scope, owner_token token,
+                                                              bool interrupted) {
+  auto next = flights_.lead_lost(scope, token);
+  if (next && interrupted)
+    flights_.note(scope).rerun = true;
+  return next;
 }
 
 } // namespace switchyard

@@ -331,9 +331,9 @@ telemetry_record request_flow::take_record() {
   row.fallbacks = fallbacks_;
   row.replayed = replay_.has_value();
   row.cached = result_.what == kind::stale_answer || (result_.what == kind::joined_answer && !replay_);
-  row.interrupted = rerun_;
+  row.interrupted = rerun_ || (replay_ && replay_->rerun);
   row.outcome_unknown =
-      rerun_ || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
+      row.interrupted || std::any_of(rows_.begin(), rows_.end(), [](const auto& a) { return a.outcome_unknown; });
   if (result_.what == kind::own_error) {
     row.code = to_string(result_.code);
     row.status = flowed() ? stream_status_ : http_status(result_.code, all_refused_or_limited_);

@@ -33,21 +33,6 @@ void find_reordering(const config& settings, const report& found) {
     found("/health/reorder", settings.health.reorder == all ? "\"all\"" : "\"fallbacks\"");
 }
 
-void find_interrupted_failing(const config& settings, const report& found) {
-  if (settings.idempotency.on_interrupted == idempotency_settings::interrupted_mode::fail)
-    found("/idempotency/on_interrupted", "\"fail\"");
-}
-
-void find_cache(const config& settings, const report& found) {
-  if (settings.cache.enabled)
-    found("/cache/enabled", "true");
-}
-
-void find_budgets(const config& settings, const report& found) {
-  if (!settings.budgets.empty())
-    found("/budgets", "[...]");
-}
-
 void find_cluster(const config& settings, const report& found) {
   if (settings.cluster)
     found("/cluster", "{...}");
@@ -58,9 +43,6 @@ constexpr missing_feature missing_features[] = {
     {"a canary", find_canaries},
     {"a static provider", find_static_providers},
     {"reordering by health", find_reordering},
-    {"failing interrupted keys", find_interrupted_failing},
-    {"the cache", find_cache},
-    {"a budget", find_budgets},
     {"a cluster", find_cluster},
 };
 

@@ -40,6 +40,32 @@ std::string_view methods_of(std::string_view path) {
   return path == "*" ? "GET, HEAD, POST" : ""; // OPTIONS * asks about the server as a whole
 }
 
+// A request of which only the head has come: keeps the answer.
+class head_exchange final : public http::exchange {
+public:
+  head_exchange(const http::request& head, boost::asio::io_context& context) : head_(head), context_(context) {}
+
+  const http::request& request() const noexcept override { return head_; }
+  boost::asio::io_context& context() noexcept override { return context_; }
+  void reply(int status, const header_list& headers, std::string body) override {
+    answer = http::early_answer{status, headers, std::move(body)};
+  }
+  // Nothing streams before its request is whole.
+  void begin(int, const header_list&) override {}
+  bool write(std::string_view, std::size_t) override { return false; }
+  void on_room(std::function<void()>) override {}
+  void end() override {}
+  void abort() override {}
+  void close() override {}
+  void on_gone(std::function<void()>) override {}
+
+  std::optional<http::early_answer> answer;
+
+private:
+  const http::request& head_;
+  boost::asio::io_context& context_;
+};
+
 class data_plane : public std::enable_shared_from_this<data_plane> {
 public:
   data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining)
@@ -55,7 +81,22 @@ public:
     serve(x);
   }
 
+  // The answer to a request that is refused whatever its body turns out to be.
+  std::optional<http::early_answer> look_at(const http::request& head) {
+    const auto kept = std::make_shared<head_exchange>(head, engine_->threads().at(0));
+    const auto x = cors_.enabled() ? with_fields(kept, cors_.answer_fields(head.headers)) : kept;
+    const auto methods = methods_of(head.path);
+    const bool is_operation = openai::operation_of(head.path).has_value();
+    if (is_operation && head.method == "POST")
+      admit(x);
+    else if (methods.empty() || (head.method != "OPTIONS" && (is_operation || !reads(head.method))))
+      serve(x);
+    return std::move(kept->answer);
+  }
+
 private:
+  static bool reads(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
   void serve(const exchange_ptr& x) {
     const auto& r = x->request();
     if (const auto op = openai::operation_of(r.path); op && r.method == "POST")
@@ -65,7 +106,7 @@ private:
       return nothing_there(x);
     if (r.method == "OPTIONS")
       return tell_methods(x, methods);
-    if (methods != reading || (r.method != "GET" && r.method != "HEAD"))
+    if (methods != reading || !reads(r.method))
       return wrong_method(x, methods);
     if (r.path == "/healthz")
       return reply_json(x, 200, {{"status", "ok"}});
@@ -137,21 +178,39 @@ private:
     reply_json(x, 200, {{"object", "list"}, {"data", std::move(all)}});
   }
 
-  void operation(const exchange_ptr& x, openai::operation op) {
-    auto& r = x->request();
+  // What the head says of a request; nothing after the client was told that it is not taken.
+  std::optional<submission> admit(const exchange_ptr& x) const {
+    const auto& r = x->request();
     submission s;
     s.request_id = id_of(x);
+    const auto refuse = [&](errc code, std::string_view why) {
+      reply_error(*x, s.request_id, code, why);
+      return std::nullopt;
+    };
     if (draining_->load(std::memory_order_acquire))
-      return reply_error(
-          *x, s.request_id, errc::shutting_down,
-          "the gateway is shutting down and takes no new requests; send it to another instance, or later");
+      return refuse(errc::shutting_down,
+                    "the gateway is shutting down and takes no new requests; send it to another instance, or later");
     auto tenant = tenant_of(x, s.request_id);
     if (!tenant)
-      return;
+      return std::nullopt;
     s.tenant = *std::move(tenant);
     auto options = read_options(r.headers);
     if (!options)
-      return reply_error(*x, s.request_id, errc::invalid_request, options.error());
+      return refuse(errc::invalid_request, options.error());
+    s.idempotency_key = std::move(options->idempotency_key);
+    s.idempotency_ttl = options->idempotency_ttl;
+    s.timeout = options->timeout;
+    s.fallback = options->fallback;
+    s.cache = options->cache;
+    return s;
+  }
+
+  void operation(const exchange_ptr& x, openai::operation op) {
+    auto admitted = admit(x);
+    if (!admitted)
+      return;
+    auto& s = *admitted;
+    const auto& r = x->request();
     auto view = openai::inspect_request(r.body);
     if (!view)
       return reply_error(*x, s.request_id, errc::invalid_request, view.error());
@@ -161,10 +220,6 @@ private:
     s.view = *std::move(view);
     s.headers = std::make_shared<const header_list>(forwarded_headers(r.headers, s.request_id));
     s.body = {x, &r.body}; // shares the exchange's buffer
-    s.idempotency_key = std::move(options->idempotency_key);
-    s.idempotency_ttl = options->idempotency_ttl;
-    s.timeout = options->timeout;
-    s.fallback = options->fallback;
     submit(x, std::move(s), op);
   }
 
@@ -199,6 +254,11 @@ private:
 http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
   auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
   return [plane](const exchange_ptr& x) { plane->handle(x); };
+}
+
+http::screener make_screener(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
+  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
+  return [plane](const http::request& head) { return plane->look_at(head); };
 }
 
 http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine) {

@@ -116,6 +116,7 @@ public:
     data.header_timeout = c.gateway.header_timeout;
     data.body_timeout = c.gateway.body_timeout;
     data.tls = tls_;
+    data.screen = gateway::make_screener(engine_, draining_);
     http::server_options admin;
     admin.listen = c.admin.listen;
     return start(admin, admin::make_handler(engine_), admin::format_refusal, admin_) &&

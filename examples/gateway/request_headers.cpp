@@ -64,6 +64,15 @@ int occurrences(const header_list& headers, std::string_view name) {
   return count;
 }
 
+// All fields of that name as one list (RFC 9110 5.3).
+std::string joined_values(const header_list& headers, std::string_view name) {
+  std::string all;
+  for (const auto& f : headers)
+    if (same_field_name(f.name, name))
+      all.append(all.empty() ? "" : ", ").append(f.value);
+  return all;
+}
+
 boost::system::result<std::optional<duration>, std::string> read_duration(const header_list& headers,
                                                                           std::string_view name) {
   const auto text = headers.find(name);
@@ -104,6 +113,7 @@ boost::system::result<request_options, std::string> read_options(const header_li
       return refused("X-Switchyard-Fallback: " + shown(*fallback) + " is not accepted: give on or off");
     o.fallback = same_field_name(*fallback, "on");
   }
+  o.cache = parse_cache_control(joined_values(headers, "Cache-Control"));
   return o;
 }
 

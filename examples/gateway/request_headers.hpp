@@ -1,5 +1,6 @@
 #pragma once
 
+#include "switchyard/engine/cache_control.hpp"
 #include "switchyard/engine/header_list.hpp"
 #include "switchyard/engine/time.hpp"
 
@@ -17,6 +18,7 @@ struct request_options {
   std::optional<duration> idempotency_ttl;
   std::optional<duration> timeout;
   bool fallback = true;
+  cache_directives cache;
 };
 
 /// Reads them; the reason for the client where a value is not accepted.

@@ -13,7 +13,7 @@ using kind = flow_input::key_verdict::kind;
 
 namespace {
 
-constexpr int settle_success = 1, settle_failure = 2;
+constexpr int settle_success = 1, settle_failure = 2, settle_deadline = 3, end_by_itself = 4;
 
 // What a submit has been told.
 struct heard {
@@ -34,11 +34,12 @@ struct submit_script {
   std::shared_ptr<const reserve_request> request;
   std::string body;
 
-  settle_key settlement(bool success, owner_token token) const {
+  settle_key settlement(std::uint64_t how, owner_token token) const {
     settle_key s{request->scope, token, nullptr, nullptr};
-    if (!success) {
+    if (how != settle_success) {
       auto failed = std::make_shared<request_result>();
-      failed->code = errc::upstream_timeout;
+      failed->code = how == settle_deadline ? errc::deadline_exceeded : errc::upstream_timeout;
+      failed->failure = how == settle_deadline ? failure_class::deadline : failure_class::timeout;
       failed->attempts = 3;
       failed->fallbacks = 1;
       s.result = std::move(failed);
@@ -65,9 +66,11 @@ request_actor::behavior_type submit_behavior(request_actor::pointer self, submit
       [](const stream_begun&) {},
       [](const attempt_ended&) {},
       on_answer,
+      [](const cache_answer&) {},
       [=](const request_tick& t) { // settle, with the token heard last
-        self->request(script.shard, caf::infinite,
-                      script.settlement(t.number == settle_success, told->answers.back().token))
+        if (t.number == end_by_itself)
+          return self->quit();
+        self->request(script.shard, caf::infinite, script.settlement(t.number, told->answers.back().token))
             .then([told](const key_settled& s) { told->settled.push_back(s.stored); });
       },
       [=](const cancel_request&) {
@@ -81,6 +84,7 @@ struct submit_options {
   std::uint8_t payload = 1;
   bool stream = false;
   idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+  idempotency_settings::interrupted_mode on_interrupted = idempotency_settings::interrupted_mode::rerun;
 };
 
 class shard_fixture : public actor_fixture {
@@ -94,6 +98,8 @@ public:
     request->waiter = ++waiters_;
     request->stream = o.stream;
     request->concurrent = o.concurrent;
+    request->on_interrupted = o.on_interrupted;
+    request->ttl = 1h;
     submit s;
     s.told = std::make_shared<heard>();
     s.actor =
@@ -220,7 +226,9 @@ TEST_CASE_METHOD(shard_fixture, "a failure is shared with the joiners, never sto
   CHECK(told.result->attempts == 0);
   CHECK(told.result->fallbacks == 0);
   CHECK_FALSE(store->stored("k"));
-  CHECK(reserve().told->last() == kind::lead);
+  const auto next = reserve();
+  CHECK(next.told->last() == kind::lead);
+  CHECK_FALSE(next.told->answers[0].verdict.rerun);
 }
 
 TEST_CASE_METHOD(shard_fixture, "a leader that dies hands the lead to the first joiner, with a new token [I7]") {
@@ -239,7 +247,7 @@ TEST_CASE_METHOD(shard_fixture, "one that has lost the lead neither stores nor r
   kill(leader.actor);
   settle_key late{"k", leader.told->answers[0].token, std::make_shared<stored_answer>(), nullptr};
   CHECK_FALSE(ask<key_settled>(shard, late).stored);
-  CHECK_FALSE(store->stored("k"));
+  CHECK(store->stored("k")->reserved);
   CHECK(in_flight() == 1);
   CHECK(joiner.told->last() == kind::joined);
   settle(heir, settle_success);
@@ -324,6 +332,165 @@ TEST_CASE_METHOD(shard_fixture, "an answer stored earlier is still replayed whil
   settle(reserve(), settle_success);
   store->fail_put = true;
   CHECK(reserve().told->last() == kind::answered);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a reservation is written before its lead is told, and goes with a failure [I10]") {
+  store->fail_put = true;
+  const auto refused = reserve();
+  CHECK(refused.told->last() == kind::unavailable);
+  CHECK(in_flight() == 0);
+  store->fail_put = false;
+  const auto leader = reserve();
+  CHECK(leader.told->last() == kind::lead);
+  const auto record = store->stored("k");
+  REQUIRE(record);
+  CHECK(record->reserved);
+  CHECK(record->fingerprint[0] == 1);
+  CHECK(record->stored_at == wall_start);
+  CHECK(record->ttl == 1h);
+  settle(leader, settle_failure);
+  CHECK_FALSE(store->stored("k"));
+}
+
+TEST_CASE_METHOD(shard_fixture, "what a crash leaves in flight runs again, marked, and so does its replay [I10]") {
+  reserve();
+  shard = own(spawn_idempotency_shard(system, store, shared, false)); // which knows of nothing
+  const auto again = reserve(), joiner = reserve();
+  CHECK(again.told->last() == kind::lead);
+  CHECK(again.told->answers[0].verdict.rerun);
+  CHECK(joiner.told->last() == kind::joined);
+  settle(again, settle_failure);
+  const auto third = reserve();
+  CHECK(third.told->answers[0].verdict.rerun); // a failure tells nothing of the first run
+  auto answer = std::make_shared<stored_answer>();
+  answer->fingerprint[0] = 1;
+  answer->outcome_unknown = true; // as a rerun's runner says
+  answer->stored_at = wall_start;
+  answer->ttl = 1h;
+  CHECK(ask<key_settled>(shard, settle_key{"k", third.told->answers[0].token, answer, nullptr}).stored);
+  const auto replay = reserve();
+  CHECK(replay.told->last() == kind::answered);
+  CHECK(replay.told->answers[0].verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture, "with `fail`, what a crash leaves in flight is refused until its TTL [I10, I3]") {
+  submit_options failing, other;
+  failing.on_interrupted = other.on_interrupted = idempotency_settings::interrupted_mode::fail;
+  other.payload = 2;
+  reserve(failing);
+  shard = own(spawn_idempotency_shard(system, store, shared, false));
+  CHECK(reserve(other).told->last() == kind::conflict);
+  CHECK(reserve(failing).told->last() == kind::interrupted);
+  CHECK(in_flight() == 0);
+  pass(1h);
+  CHECK(reserve(failing).told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture,
+                 "a leader that dies alone leaves its key interrupted, one that ends by itself free [I7, I10]") {
+  const auto killed = reserve();
+  kill(killed.actor);
+  CHECK(in_flight() == 0);
+  const auto again = reserve();
+  CHECK(again.told->answers[0].verdict.rerun);
+  settle(again, settle_success);
+
+  submit_options other;
+  other.scope = "k2";
+  const auto late = reserve(other); // its lead came too late for it, and it ends without a call
+  settle(late, end_by_itself);
+  CHECK_FALSE(store->stored("k2"));
+  CHECK_FALSE(reserve(other).told->answers[0].verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture,
+                 "the heir of a killed leader knows that the key may have been charged, that of an impatient one "
+                 "does not [I7, I10]") {
+  const auto impatient = reserve(), heir = reserve(), last = reserve();
+  settle(impatient, settle_deadline);
+  CHECK(heir.told->last() == kind::lead);
+  CHECK_FALSE(heir.told->answers.back().verdict.rerun);
+  kill(heir.actor);
+  CHECK(last.told->last() == kind::lead);
+  CHECK(last.told->answers.back().verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture, "an impatient leader without joiners leaves its key free at once [I6]") {
+  const auto impatient = reserve();
+  const auto next = make();
+  caf::anon_send(impatient.actor, request_tick{settle_deadline});
+  caf::anon_send(next.actor, begin_request{}); // before what is written of it is gone
+  run();
+  CHECK(next.told->last() == kind::lead);
+  CHECK_FALSE(next.told->answers[0].verdict.rerun);
+  CHECK(store->stored("k")->reserved); // the new one's
+}
+
+TEST_CASE_METHOD(shard_fixture, "changes that come together are written together [I11]") {
+  std::vector<submit> all;
+  for (int i = 0; i < 100; ++i) {
+    submit_options o;
+    o.scope = "k" + std::to_string(i);
+    all.push_back(make(o));
+    caf::anon_send(all.back().actor, begin_request{});
+  }
+  run();
+  CHECK(store->writes == 1);
+  for (const auto& s : all) {
+    CHECK(s.told->last() == kind::lead);
+    caf::anon_send(s.actor, request_tick{settle_success});
+  }
+  run();
+  CHECK(store->writes == 2);
+  for (const auto& s : all)
+    CHECK(s.told->settled == std::vector<bool>{true});
+  CHECK(in_flight() == 0);
+}
+
+TEST_CASE_METHOD(shard_fixture, "who joins while the reservation is not written yet is refused with its leader [I13]") {
+  store->fail_put = true;
+  const auto leader = make(), joiner = make();
+  caf::anon_send(leader.actor, begin_request{});
+  caf::anon_send(joiner.actor, begin_request{});
+  run();
+  CHECK(leader.told->last() == kind::unavailable);
+  CHECK(joiner.told->last() == kind::unavailable);
+  CHECK(in_flight() == 0);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a failure that could not be written is not taken for an interruption [I6, I13]") {
+  const auto leader = reserve();
+  store->fail_put = true;
+  settle(leader, settle_failure);
+  CHECK(leader.told->settled == std::vector<bool>{true}); // a failure is one, written or not
+  CHECK(reserve().told->last() == kind::unavailable);     // nobody leads before it can be written
+  store->fail_put = false;
+  const auto next = reserve();
+  CHECK(next.told->last() == kind::lead);
+  CHECK_FALSE(next.told->answers[0].verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture,
+                 "an answer that could not be stored leaves its key interrupted: it was paid for [I10, I13]") {
+  const auto leader = reserve();
+  store->fail_put = true;
+  settle(leader, settle_success);
+  store->fail_put = false;
+  const auto next = reserve();
+  CHECK(next.told->last() == kind::lead);
+  CHECK(next.told->answers[0].verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a shard that is told to end writes and answers what it has begun [I5]") {
+  const auto leader = reserve();
+  auto answer = std::make_shared<stored_answer>();
+  answer->fingerprint[0] = 1;
+  answer->ttl = 1h;
+  auto settled = self->request(shard, caf::infinite, settle_key{"k", leader.told->answers[0].token, answer, nullptr});
+  caf::anon_send_exit(shard, caf::exit_reason::user_shutdown); // comes before the commit that the shard sends itself
+  run();
+  CHECK(receive<key_settled>(settled).stored);
+  CHECK_FALSE(store->stored("k")->reserved);
 }
 
 TEST_CASE_METHOD(shard_fixture, "shards start their tokens apart, so that a replaced one's leads are lost [I7]") {

@@ -45,6 +45,7 @@ inline idempotency_actor::behavior_type deaf_shard(idempotency_actor::pointer se
         held->push_back(self->make_response_promise());
         return caf::delegated<key_settled>{};
       },
+      [](const commit_keys&) {},
       [](const count_keys&) { return std::uint64_t{0}; },
   };
 }
@@ -117,15 +118,23 @@ public:
     return s;
   }
 
-  running submit(const request_options& o = {}) {
+  running submit(const request_options& o = {}) { return start(spec(o)); }
+
+  running start(request_spec what) {
+    auto r = prepare(std::move(what));
+    run();
+    return r;
+  }
+
+  /// Begins with the next `run`.
+  running prepare(request_spec what) {
     running r;
     auto runner = std::make_unique<request_runner>(
-        spec(o), environment, [results = r.results](result_ptr result) { results->push_back(std::move(result)); },
-        now());
+        std::move(what), environment,
+        [results = r.results](result_ptr result) { results->push_back(std::move(result)); }, now());
     r.actor = spawn_request(system, std::move(runner));
     actors_.push_back(r.actor);
     caf::anon_send(r.actor, begin_request{});
-    run();
     return r;
   }
 

@@ -51,6 +51,9 @@ public:
   void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) override {
     on_done(silence());
   }
+  void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) override {
+    on_done(silence());
+  }
   void query_telemetry(telemetry_query, std::function<void(telemetry_answer)> on_done) override {
     on_done({nullptr, "silence"});
   }
@@ -145,6 +148,9 @@ TEST_CASE("the admin plane is told what is not there and that the core has stopp
   engine->list_circuits([&](admin_result<std::vector<circuit_description>> r) { circuits = r.error().code; });
   engine->describe_health([&](admin_result<std::vector<provider_health>> r) { health = r.error().code; });
   engine->query_telemetry({}, [&](telemetry_answer a) { telemetry = a.problem; });
+  std::optional<errc> budgets;
+  engine->describe_budgets([&](admin_result<std::vector<budget_figures>> r) { budgets = r.error().code; });
+  CHECK(budgets == errc::shutting_down);
   CHECK(circuits == errc::shutting_down);
   CHECK(health == errc::shutting_down);
   CHECK(telemetry == "the telemetry log does not answer");

@@ -11,7 +11,7 @@
 
 namespace switchyard::test {
 
-/// Answers in memory; each operation fails while the test says so. Thread-safe.
+/// What is stored of keys, in memory; each operation fails while the test says so. Thread-safe.
 class memory_answer_store final : public answer_store {
 public:
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) override {
@@ -23,11 +23,16 @@ public:
     return found == answers_.end() ? nullptr : found->second;
   }
 
-  store_result<void> put(const std::string& scope, const stored_answer& answer) override {
+  store_result<void> write(std::span<const key_change> changes) override {
+    ++writes;
     if (fail_put)
       return store_error{store_error::kind::full, "the disk is full"};
     const std::lock_guard lock{mutex_};
-    answers_[scope] = std::make_shared<const stored_answer>(answer);
+    for (const auto& change : changes)
+      if (change.record)
+        answers_[change.scope] = change.record;
+      else
+        answers_.erase(change.scope);
     return {};
   }
 
@@ -38,7 +43,7 @@ public:
   }
 
   std::atomic<bool> fail_find{false}, fail_put{false};
-  std::atomic<int> finds{0};
+  std::atomic<int> finds{0}, writes{0};
 
 private:
   mutable std::mutex mutex_;
@@ -89,6 +94,37 @@ private:
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const telemetry_record>> records_;
   std::vector<std::size_t> batches_;
+};
+
+/// Budgets' ledgers in memory; `write` fails while the test says so. Thread-safe.
+class memory_budget_store final : public budget_store {
+public:
+  store_result<std::vector<stored_budget>> load() override { return stored(); }
+
+  store_result<void> write(std::span<const stored_budget> ledgers) override {
+    ++writes;
+    if (fail)
+      return store_error{store_error::kind::full, "the disk is full"};
+    const std::lock_guard lock{mutex_};
+    for (const auto& l : ledgers)
+      ledgers_.insert_or_assign(l.ledger, l);
+    return {};
+  }
+
+  std::vector<stored_budget> stored() const {
+    const std::lock_guard lock{mutex_};
+    std::vector<stored_budget> all;
+    for (const auto& [name, l] : ledgers_)
+      all.push_back(l);
+    return all;
+  }
+
+  std::atomic<bool> fail{false};
+  std::atomic<int> writes{0};
+
+private:
+  mutable std::mutex mutex_;
+  std::map<std::string, stored_budget> ledgers_;
 };
 
 } // namespace switchyard::test

@@ -102,6 +102,7 @@ private:
         {"/", &api::index},
         {"/metrics", &api::metrics},
         {"/admin/health", &api::health},
+        {"/admin/budgets", &api::budgets},
         {"/admin/telemetry", &api::telemetry},
         {"/admin/config", &api::configuration},
         {"/admin/events", &api::events},
@@ -139,6 +140,7 @@ private:
              "POST /admin/circuits/{id}    {\"mode\":\"auto\"|\"forced_open\"|\"disabled\"} or {\"reset\":true}\n"
              "POST /admin/circuits         {\"reset\":true} for all circuits\n"
              "GET  /admin/health           scores and latencies by provider\n"
+             "GET  /admin/budgets          what is taken of each budget\n"
              "GET  /admin/telemetry        rows; since, until, provider, request_id, limit\n"
              "GET  /admin/config           the configuration, secrets redacted\n"
              "GET  /admin/events           server-sent events\n"
@@ -232,6 +234,18 @@ private:
         if (d.id.provider == provider && d.figures.state == state)
           return json::value(to_string(state));
     return nullptr;
+  }
+
+  void budgets(const exchange_ptr& x) const {
+    engine_->describe_budgets(
+        on_thread_of(x, [](const exchange_ptr& to, const admin_result<std::vector<budget_figures>>& found) {
+          if (!found)
+            return refuse(to, found.error().code, found.error().message);
+          json::array rows;
+          for (const auto& b : *found)
+            rows.push_back(to_json(b));
+          reply_json(to, 200, {{"budgets", std::move(rows)}});
+        }));
   }
 
   void telemetry(const exchange_ptr& x) const {

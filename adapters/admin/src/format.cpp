@@ -195,6 +195,23 @@ json::object to_json(const provider_health& h) {
           {"p99_ms", ms_or_null(f.p99)}};
 }
 
+json::object to_json(const budget_figures& b) {
+  const auto amount = [](const budget_amount& a) {
+    return json::object{{"requests", a.requests}, {"tokens", a.tokens}, {"cost", a.cost}};
+  };
+  const auto time_or_null = [](const std::optional<wall_time>& t) {
+    return t ? json::value(to_rfc3339(*t)) : json::value(nullptr);
+  };
+  return {{"tenant", b.tenant},
+          {"route", b.route},
+          {"window_seconds", std::chrono::duration<double>(b.window).count()},
+          {"limits", {{"requests", or_null(b.requests)}, {"tokens", or_null(b.tokens)}, {"cost", or_null(b.cost)}}},
+          {"used", amount(b.used)},
+          {"reserved", amount(b.reserved)},
+          {"window_started", time_or_null(b.window_started)},
+          {"window_ends", time_or_null(b.window_ends)}};
+}
+
 json::object to_json(const telemetry_row& row) {
   auto o = std::visit([](const auto& r) { return row_json(r); }, row.row);
   o["request_id"] = row.request_id;

@@ -27,12 +27,17 @@ public:
     return std::make_shared<const stored_answer>(std::move(*answer));
   }
 
-  store_result<void> put(const std::string& scope, const stored_answer& answer) override {
-    bool sync = core_->settings().durability == idempotency_settings::durability_mode::power;
+  store_result<void> write(std::span<const key_change> changes) override {
+    const bool sync = core_->settings().durability == idempotency_settings::durability_mode::power;
     return core_->write(
         [&](rocksdb::WriteBatch& batch, const open_database& database) {
-          // Putting into a batch in memory cannot fail: it has no size limit and no timestamps.
-          batch.Put(database.handle(family_answers), scope, encode(answer)).PermitUncheckedError();
+          auto* family = database.handle(family_answers);
+          // Neither can fail on a batch in memory: it has no size limit and no timestamps.
+          for (const auto& change : changes)
+            if (change.record)
+              batch.Put(family, change.scope, encode(*change.record)).PermitUncheckedError();
+            else
+              batch.Delete(family, change.scope).PermitUncheckedError();
         },
         sync);
   }

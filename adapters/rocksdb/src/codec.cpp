@@ -200,34 +200,78 @@ std::optional<late_attempt> decode_late_attempt(std::string_view value) {
 std::string encode(const stored_answer& a) {
   std::string out;
   out.reserve(80 + a.content_type.size() + a.body.size());
-  auto w = begin(out, layout::answer);
+  auto w = begin(out, a.reserved ? layout::reservation : a.outcome_unknown ? layout::rerun_answer : layout::answer);
   write_time(w, a.stored_at);
   w.u64(static_cast<std::uint64_t>(a.ttl.count()));
   w.raw({reinterpret_cast<const char*>(a.fingerprint.data()), a.fingerprint.size()});
+  if (a.reserved)
+    return out;
   w.signed_varint(a.status);
   w.text(a.content_type);
   w.text(a.body);
   return out;
 }
 
+namespace {
+
+bool is_of_a_key(layout l) noexcept {
+  return l == layout::answer || l == layout::reservation || l == layout::rerun_answer;
+}
+
+/// Positions a reader after the first byte of what is stored of a key; failed when it is something else.
+byte_reader open_key(std::string_view value) {
+  const auto l = layout_of(value);
+  return open(value, is_of_a_key(l) ? l : layout::answer);
+}
+
+} // namespace
+
 std::optional<stored_answer> decode_answer(std::string_view value) {
-  auto in = open(value, layout::answer);
+  auto in = open_key(value);
   stored_answer a;
+  a.reserved = layout_of(value) == layout::reservation;
+  a.outcome_unknown = layout_of(value) == layout::rerun_answer;
   a.stored_at = read_time(in);
   a.ttl = duration(static_cast<std::int64_t>(in.u64()));
   std::ranges::copy(in.raw(a.fingerprint.size()), reinterpret_cast<char*>(a.fingerprint.data()));
-  a.status = in.narrow<int>();
-  a.content_type = in.text();
-  a.body = in.text();
+  if (!a.reserved) {
+    a.status = in.narrow<int>();
+    a.content_type = in.text();
+    a.body = in.text();
+  }
   return in.done() ? std::optional(std::move(a)) : std::nullopt;
 }
 
 std::optional<answer_age> decode_answer_age(std::string_view value) noexcept {
-  auto in = open(value, layout::answer);
+  auto in = open_key(value);
   answer_age a;
   a.stored_at = read_time(in);
   a.ttl = duration(static_cast<std::int64_t>(in.u64()));
   return in.ok() ? std::optional(a) : std::nullopt;
+}
+
+std::string encode(const stored_budget& b) {
+  std::string out;
+  auto w = begin(out, layout::budget);
+  w.u64(static_cast<std::uint64_t>(b.window.count()));
+  write_time(w, b.window_started);
+  write_time(w, b.written_at);
+  w.varint(b.used.requests);
+  w.varint(b.used.tokens);
+  w.real(b.used.cost);
+  return out;
+}
+
+std::optional<stored_budget> decode_budget(std::string_view value) {
+  auto in = open(value, layout::budget);
+  stored_budget b;
+  b.window = duration(static_cast<std::int64_t>(in.u64()));
+  b.window_started = read_time(in);
+  b.written_at = read_time(in);
+  b.used.requests = in.varint();
+  b.used.tokens = in.varint();
+  b.used.cost = in.real();
+  return in.done() && b.window > duration::zero() ? std::optional(std::move(b)) : std::nullopt;
 }
 
 } // namespace switchyard::store

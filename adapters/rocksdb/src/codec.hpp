@@ -4,6 +4,7 @@
 // one gets a new byte. Decoding yields nothing for an unknown layout, a value cut short and one with bytes left over,
 // and never reads outside its input.
 
+#include "switchyard/engine/budget.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
 #include "switchyard/engine/telemetry.hpp"
 
@@ -18,6 +19,9 @@ enum class layout : std::uint8_t {
   record = 1,       ///< a whole telemetry_record
   late_attempt = 2, ///< one attempt that began well after its request, see telemetry_store.hpp
   answer = 3,       ///< a stored_answer
+  reservation = 4,  ///< a stored_answer that is reserved; without what only an answer has
+  rerun_answer = 5, ///< as `answer`, of unknown outcome
+  budget = 6,       ///< a stored_budget without its name
 };
 
 /// The layout of a value; whatever its first byte says, also if no enumerator has that value. Zero when empty.
@@ -36,6 +40,10 @@ std::optional<late_attempt> decode_late_attempt(std::string_view value);
 
 std::string encode(const stored_answer& a);
 std::optional<stored_answer> decode_answer(std::string_view value);
+
+/// Without its name, which is the key.
+std::string encode(const stored_budget& b);
+std::optional<stored_budget> decode_budget(std::string_view value);
 
 /// Only when an answer was stored and for how long it lives; reads none of its body.
 struct answer_age {

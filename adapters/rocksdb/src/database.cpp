@@ -1,6 +1,7 @@
 #include "switchyard/rocksdb/database.hpp"
 
 #include "answer_store.hpp"
+#include "budget_store.hpp"
 #include "core.hpp"
 #include "open_hooks.hpp"
 #include "store_directory.hpp"
@@ -14,10 +15,14 @@ namespace {
 class rocksdb_database final : public database {
 public:
   explicit rocksdb_database(std::shared_ptr<core> c)
-      : core_(std::move(c)), telemetry_(make_telemetry_store(core_)), answers_(make_answer_store(core_)) {}
+      : core_(std::move(c)),
+        telemetry_(make_telemetry_store(core_)),
+        answers_(make_answer_store(core_)),
+        budgets_(make_budget_store(core_)) {}
 
   std::shared_ptr<telemetry_log> telemetry() override { return telemetry_; }
   std::shared_ptr<answer_store> answers() override { return answers_; }
+  std::shared_ptr<budget_store> budgets() override { return budgets_; }
   std::uint64_t unreadable_entries() const noexcept override { return core_->unreadable(); }
   store_result<void> compact() override { return core_->compact(); }
 
@@ -25,6 +30,7 @@ private:
   std::shared_ptr<core> core_;
   std::shared_ptr<telemetry_log> telemetry_;
   std::shared_ptr<answer_store> answers_;
+  std::shared_ptr<budget_store> budgets_;
 };
 
 } // namespace

@@ -109,7 +109,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
   filtered.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
 
   auto meta = family_options(plain, hooks);
-  meta.write_buffer_size = 64 << 10; // holds one key
+  meta.write_buffer_size = 64 << 10; // holds next to nothing
 
   // A file is rewritten, and loses what is expired, at the latest when it has this age. A quarter of the life
   // rewrites data four times and keeps at most a quarter more than wanted. Answers live for hours to days, each its own
@@ -129,7 +129,8 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
   return {{rocksdb::kDefaultColumnFamilyName, meta},
           {"telemetry", telemetry},
           {"telemetry_by_request", index},
-          {"answers", answers}};
+          {"answers", answers},
+          {"budgets", meta}}; // a few ledgers, each written again and again
 }
 
 } // namespace switchyard::store

@@ -16,7 +16,14 @@
 namespace switchyard::store {
 
 /// The column families, in the order of `column_families`.
-enum family : std::uint8_t { family_default, family_telemetry, family_index, family_answers, family_count };
+enum family : std::uint8_t {
+  family_default,
+  family_telemetry,
+  family_index,
+  family_answers,
+  family_budgets,
+  family_count
+};
 
 rocksdb::DBOptions database_options(const options& o, const open_hooks& hooks);
 

@@ -1,15 +1,14 @@
 #include "core_impl.hpp"
 
+#include "hex.hpp"
 #include "memory_stores.hpp"
 #include "thread_owner.hpp"
 #include "topology_builder.hpp"
 #include "visiting_thread.hpp"
 
-#include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/engine/validate.hpp"
 #include "switchyard/rocksdb/database.hpp"
 
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
 #include <boost/asio/post.hpp>
@@ -38,27 +37,6 @@ std::uint64_t random_seed() {
   return seed;
 }
 
-std::string hex(std::uint64_t n, int digits) {
-  static constexpr std::string_view alphabet = "0123456789abcdef";
-  std::string text(static_cast<std::size_t>(digits), '0');
-  for (auto it = text.rbegin(); it != text.rend(); ++it, n >>= 4)
-    *it = alphabet[n & 15];
-  return text;
-}
-
-// What `submit` returns for a request that ended at once.
-class ended_request : public request_handle {
-public:
-  void cancel() override {}
-};
-
-std::shared_ptr<const request_result> refusal_of(errc code, std::string message) {
-  auto refused = std::make_shared<request_result>();
-  refused->code = code;
-  refused->message = std::move(message);
-  return refused;
-}
-
 // Says of the threads of CAF whose they are.
 class owned_actor_threads : public caf::thread_hook {
 public:
@@ -76,19 +54,6 @@ std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
-}
-
-// SHA-256 of path and body, a zero byte between them [I3].
-payload_fingerprint fingerprint_of(std::string_view path, std::string_view body) {
-  payload_fingerprint digest{};
-  const auto context = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>{EVP_MD_CTX_new(), EVP_MD_CTX_free};
-  unsigned length = 0;
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  EVP_DigestUpdate(context.get(), path.data(), path.size());
-  EVP_DigestUpdate(context.get(), "", 1);
-  EVP_DigestUpdate(context.get(), body.data(), body.size());
-  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
-  return digest;
 }
 
 std::string text_of(const std::vector<setting_problem>& problems) {
@@ -177,6 +142,7 @@ std::optional<start_error> core_impl::open_stores() {
     log_ = (*database)->telemetry();
   if (!answers_)
     answers_ = (*database)->answers();
+  budget_store_ = (*database)->budgets();
   return std::nullopt;
 }
 
@@ -221,6 +187,8 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
   environment->telemetry = queue_;
   environment->writer = writer_;
   environment->shards = shards_;
+  environment->cache = cache_;
+  environment->budgets = budgets_;
   environment_ = std::move(environment);
   // The directory starts the breakers; from its first answer on every circuit has one.
   caf::scoped_actor self{*system_};
@@ -260,108 +228,16 @@ std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt>
   add("the telemetry writer", writer_,
       [this] { return spawn_telemetry_writer(*system_, queue_, log_, health_, shared_); });
   add("the telemetry reader", reader_, [this] { return spawn_telemetry_reader(*system_, log_); });
+  if (config_.cache.enabled)
+    add("the cache", cache_, [this] { return spawn_cache(*system_, config_.cache, shared_); });
+  if (!config_.budgets.empty())
+    add("the budgets", budgets_, [this] { return spawn_budgets(*system_, config_.budgets, budget_store_, shared_); });
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i) {
     shards_.push_back(std::make_shared<actor_slot<idempotency_actor>>());
     add("idempotency shard " + std::to_string(i), shards_.back(),
         [this] { return spawn_idempotency_shard(*system_, answers_, shared_); });
   }
   return all;
-}
-
-// ---- requests -------------------------------------------------------------------------------------------------
-
-std::string core_impl::new_request_id() {
-  return id_prefix_ + "-" + hex(next_id_.fetch_add(1, std::memory_order_relaxed), 8);
-}
-
-std::vector<std::string> core_impl::active_routes() const {
-  std::vector<std::string> names;
-  for (const auto& name : config_.route_order)
-    if (topology_->routes.contains(fold_route_id(name)))
-      names.push_back(name);
-  return names;
-}
-
-request_spec core_impl::make_spec(submission&& s, const route_target& primary) const {
-  request_spec spec;
-  spec.where = topology_;
-  auto& flow = spec.flow;
-  flow.request_id = std::move(s.request_id);
-  flow.operation = s.operation;
-  flow.tenant = s.tenant;
-  flow.requested_route = primary.route;
-  if (s.fallback)
-    flow.chain = topology_->chains[primary.index];
-  else
-    flow.chain = {&primary};
-  flow.timeout = s.timeout;
-  flow.estimated_tokens = s.view.estimated_tokens;
-  flow.estimated_input_tokens = s.view.estimated_input_tokens;
-  flow.seed = shared_->random();
-  if (s.idempotency_key) {
-    flow.keyed = true;
-    spec.key = request_key{idempotency_scope{s.tenant, s.operation, *s.idempotency_key}.str(),
-                           fingerprint_of(s.operation, *s.body), s.idempotency_ttl.value_or(config_.idempotency.ttl),
-                           config_.idempotency.concurrent};
-  }
-  spec.path = std::move(s.path);
-  spec.headers = std::move(s.headers);
-  flow.stream = s.view.stream;
-  spec.stream = s.view.stream;
-  spec.receiver = std::move(s.receiver);
-  spec.body_for = [body = std::move(s.body), view = std::move(s.view)](std::string_view model) {
-    return std::make_shared<const std::string>(openai::with_model(*body, view, model));
-  };
-  return spec;
-}
-
-std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback on_done) {
-  const auto* primary = topology_->find(fold_route_id(s.route));
-  if (!primary)
-    return nullptr;
-  if (s.request_id.empty())
-    s.request_id = new_request_id();
-  in_flight_.fetch_add(1, std::memory_order_seq_cst);
-  if (refusing_.load(std::memory_order_seq_cst)) {
-    in_flight_.fetch_sub(1, std::memory_order_seq_cst);
-    on_done(refusal_of(errc::shutting_down, "shutting down"));
-    return std::make_shared<ended_request>();
-  }
-  auto slot = running_limit_.try_acquire();
-  if (!slot) {
-    finished_one();
-    on_done(refusal_of(errc::overloaded, "more than " + std::to_string(running_limit_.limit()) +
-                                             " requests are running (gateway.max_in_flight)"));
-    return std::make_shared<ended_request>();
-  }
-  metrics_->request_started();
-  auto counted = [this, on_done = std::move(on_done)](std::shared_ptr<const request_result> result) {
-    metrics_->request_finished();
-    on_done(std::move(result));
-    finished_one();
-  };
-  const auto thread = io_.pick_index();
-  auto request = std::make_shared<inline_request>(io_.at(thread), environment_, std::move(slot), std::move(counted));
-  auto spec = make_spec(std::move(s), *primary);
-  if (thread == io_.current_index())
-    begin(request, thread, std::move(spec));
-  else
-    boost::asio::post(io_.at(thread), [this, request, thread, spec = std::move(spec)]() mutable {
-      begin(request, thread, std::move(spec));
-    });
-  return request;
-}
-
-void core_impl::finished_one() noexcept {
-  if (in_flight_.fetch_sub(1, std::memory_order_seq_cst) == 1 && refusing_.load(std::memory_order_seq_cst)) {
-    std::lock_guard lock{stop_mutex_};
-    idle_.notify_all();
-  }
-}
-
-void core_impl::begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec) {
-  running_[thread].push_back(*request);
-  request->start(std::move(spec));
 }
 
 } // namespace switchyard

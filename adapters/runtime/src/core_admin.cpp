@@ -74,6 +74,16 @@ void core_impl::describe_health(std::function<void(admin_result<std::vector<prov
                                     [on_done] { on_done(no_answer("the health actor")); });
 }
 
+void core_impl::describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) {
+  const detail::gate::pass pass{actors_gate_};
+  if (!pass)
+    return on_done(stopping());
+  if (config_.budgets.empty())
+    return on_done(std::vector<budget_figures>{});
+  ask<std::vector<budget_figures>>(*system_, budgets_->get(), switchyard::describe_budgets{}, on_done,
+                                   [on_done] { on_done(no_answer("the budgets")); });
+}
+
 void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
   const auto fail = [on_done] { on_done({nullptr, silent_log}); };
   const detail::gate::pass pass{actors_gate_};

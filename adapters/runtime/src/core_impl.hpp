@@ -6,6 +6,8 @@
 #include "key_alarm.hpp"
 #include "log_relay.hpp"
 
+#include "switchyard/actors/budgets.hpp"
+#include "switchyard/actors/cache.hpp"
 #include "switchyard/actors/directory.hpp"
 #include "switchyard/actors/health.hpp"
 #include "switchyard/actors/idempotency.hpp"
@@ -51,6 +53,7 @@ public:
   void list_circuits(std::function<void(admin_result<std::vector<circuit_description>>)> on_done) override;
   void change_circuit(switchyard::change_circuit change, std::function<void(admin_result<void>)> on_done) override;
   void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) override;
+  void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) override;
   void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) override;
   std::string metrics_text() override { return metrics_->expose(); }
   wall_time to_wall(time_point t) const override;
@@ -92,6 +95,7 @@ private:
 
   std::shared_ptr<telemetry_log> log_;
   std::shared_ptr<answer_store> answers_;
+  std::shared_ptr<budget_store> budget_store_; ///< null: budgets live in memory
   std::shared_ptr<telemetry_queue> queue_ = std::make_shared<telemetry_queue>();
   std::shared_ptr<circuit_registry> registry_ = std::make_shared<circuit_registry>();
   std::map<std::string, std::shared_ptr<provider>> providers_;
@@ -108,6 +112,8 @@ private:
   std::shared_ptr<actor_slot<telemetry_writer_actor>> writer_ = std::make_shared<actor_slot<telemetry_writer_actor>>();
   std::shared_ptr<actor_slot<telemetry_reader_actor>> reader_ = std::make_shared<actor_slot<telemetry_reader_actor>>();
   idempotency_shards shards_;
+  std::shared_ptr<actor_slot<cache_actor>> cache_ = std::make_shared<actor_slot<cache_actor>>();
+  std::shared_ptr<actor_slot<budget_actor>> budgets_ = std::make_shared<actor_slot<budget_actor>>();
   std::shared_ptr<request_environment> environment_;
 
   std::atomic<bool> refusing_{false};

@@ -88,6 +88,7 @@ void core_impl::end(duration grace) {
   system_.reset();
   log_.reset(); // a guard may keep this object for long, and another runtime want the data directory
   answers_.reset();
+  budget_store_.reset();
   const auto until = std::chrono::steady_clock::now() + observer_patience;
   hub_->close(until);
   log_lines_.close(until);
@@ -124,6 +125,8 @@ void core_impl::stop_actors() {
   }
   for (const auto& shard : shards_)
     end_actor(*shard);
+  end_actor(*cache_);
+  end_actor(*budgets_);
   end_actor(*writer_);
   end_actor(*reader_);
   end_actor(*health_);

@@ -6,18 +6,29 @@ namespace switchyard {
 
 store_result<std::shared_ptr<const stored_answer>> memory_answers::find(const std::string& scope) {
   std::lock_guard lock{mutex_};
-  const auto found = answers_.find(scope);
-  return found == answers_.end() ? nullptr : found->second;
+  const auto found = records_.find(scope);
+  return found == records_.end() ? nullptr : found->second.record;
 }
 
-store_result<void> memory_answers::put(const std::string& scope, const stored_answer& answer) {
+store_result<void> memory_answers::write(std::span<const key_change> changes) {
   std::lock_guard lock{mutex_};
-  if (!answers_.insert_or_assign(scope, std::make_shared<const stored_answer>(answer)).second)
-    return {};
-  order_.push_back(scope);
-  if (order_.size() > capacity) {
-    answers_.erase(order_.front());
-    order_.pop_front();
+  for (const auto& change : changes) {
+    const auto found = records_.find(change.scope);
+    if (!change.record) {
+      if (found != records_.end()) {
+        order_.erase(found->second.number);
+        records_.erase(found);
+      }
+    } else if (found != records_.end()) {
+      found->second.record = change.record;
+    } else {
+      records_.emplace(change.scope, kept{change.record, next_});
+      order_.emplace(next_++, change.scope);
+    }
+  }
+  while (records_.size() > capacity) {
+    records_.erase(order_.begin()->second);
+    order_.erase(order_.begin());
   }
   return {};
 }

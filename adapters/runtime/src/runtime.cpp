@@ -67,8 +67,8 @@ namespace {
 
 submit_result result_of(const request_result& r, const std::string& request_id) {
   if (r.what == request_result::kind::answer && r.content)
-    return response{r.content->status, r.content->headers, r.content->body, r.served,  r.attempts,
-                    r.fallbacks,       r.streamed,         r.replayed,      request_id};
+    return response{r.content->status, r.content->headers, r.content->body, r.served, r.attempts, r.fallbacks,
+                    r.streamed,        r.cached,           r.stale,         r.age,    r.replayed, request_id};
   request_error e;
   e.code = r.code;
   e.what = class_of(r.code, r.trail);
@@ -103,7 +103,8 @@ void start_request(runtime_state& state, request r, std::shared_ptr<stream_recei
     r.request_id = state.engine().new_request_id();
   const auto id = r.request_id;
   const auto route = r.route;
-  const bool runs_on = r.idempotency_key.has_value() && !sink; // [I7, I9]
+  // One that may lead others runs on unseen [I7, I9, U3].
+  const bool runs_on = !sink && (r.idempotency_key || state.engine().settings().cache.enabled);
   const auto held = sink ? std::make_shared<held_sink>(std::move(sink)) : nullptr;
   auto checked = check_request(std::move(r), held);
   if (!checked) {

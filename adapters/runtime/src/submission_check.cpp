@@ -92,6 +92,7 @@ boost::system::result<submission, request_problem> check_request(request r, std:
   s.idempotency_ttl = r.idempotency_ttl;
   s.timeout = r.timeout;
   s.fallback = r.fallback;
+  s.cache = r.cache;
   s.receiver = std::move(receiver);
   return s;
 }

@@ -246,7 +246,7 @@ public:
     const auto waiter = next_waiter_++;
     const auto stored_at = store_.find(scope);
     const auto answer = stored_at == store_.end() ? nullptr : stored_at->second;
-    const auto result = ledger_.reserve({scope, payload(body), waiter, is_stream, mode}, answer, now);
+    const auto result = ledger_.reserve({scope, payload(body), waiter, is_stream, mode, {}, 1h}, answer, now);
     RC_ASSERT(result.what == expected(scope, body, is_stream, mode));
     switch (result.what) {
     case kind::lead:
@@ -262,6 +262,7 @@ public:
       break;
     case kind::conflict:
     case kind::in_flight:
+    case kind::interrupted:
       break;
     }
   }
@@ -396,4 +397,43 @@ TEST_CASE("any interleaving has one leader per key and answers every joiner once
       random_operation(model, draw);
     model.drain();
   }));
+}
+
+TEST_CASE("a reservation that nobody leads was interrupted: it runs again, marked, or is refused until its TTL [I10]") {
+  stored_answer left;
+  left.reserved = true;
+  left.fingerprint = payload(1);
+  left.stored_at = now;
+  left.ttl = 10s;
+  const auto leftover = std::make_shared<const stored_answer>(left);
+  auto failing = submit(9);
+  failing.on_interrupted = idempotency_settings::interrupted_mode::fail;
+
+  idempotency_ledger ledger;
+  CHECK(ledger.reserve(submit(1, 2), leftover, now).what == kind::conflict); // the payload comes first [I3]
+  CHECK(ledger.reserve(failing, leftover, now + 10s - 1ns).what == kind::interrupted);
+  CHECK(ledger.size() == 0);
+  const auto rerun = ledger.reserve(submit(1), leftover, now);
+  CHECK(rerun.what == kind::lead);
+  CHECK(rerun.rerun);
+  CHECK(ledger.is_rerun("key"));
+  CHECK(ledger.reserve(failing, leftover, now).what == kind::joined); // it is in flight now
+  const auto heir = ledger.lead_lost("key", rerun.token, false);
+  REQUIRE(heir);
+  CHECK(ledger.is_rerun("key")); // which its heir's run is as well
+  CHECK(ledger.complete("key", heir->token));
+
+  const auto expired = ledger.reserve(failing, leftover, now + 10s);
+  CHECK(expired.what == kind::lead);
+  CHECK_FALSE(expired.rerun);
+}
+
+TEST_CASE("the heir of a leader that died runs again, that of one that gave up does not [I7, I10]") {
+  const bool died = GENERATE(true, false);
+  idempotency_ledger ledger;
+  const auto lead = ledger.reserve(submit(1), nullptr, now);
+  ledger.reserve(submit(2), nullptr, now);
+  CHECK_FALSE(ledger.is_rerun("key"));
+  REQUIRE(ledger.lead_lost("key", lead.token, died));
+  CHECK(ledger.is_rerun("key") == died);
 }

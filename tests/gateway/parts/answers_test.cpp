@@ -80,6 +80,28 @@ request_result with_content(request_result::kind what, int status,
 
 } // namespace
 
+TEST_CASE("a cached answer says so, with its age, and a stale one that it is degraded [U3]") {
+  request_result r;
+  r.what = request_result::kind::answer;
+  auto content = std::make_shared<request_result::payload>();
+  content->status = 200;
+  content->headers.add("Content-Type", "application/json");
+  r.content = std::move(content);
+  CHECK_FALSE(result_headers("id", r).contains("X-Switchyard-Cache"));
+  r.cached = true;
+  r.age = 90'900ms;
+  const auto hit = result_headers("id", r);
+  CHECK(hit.find("X-Switchyard-Cache") == "hit");
+  CHECK(hit.find("X-Switchyard-Attempts") == "0");
+  CHECK(hit.find("Age") == "90");
+  CHECK_FALSE(hit.contains("X-Switchyard-Degraded"));
+  r.stale = true;
+  r.attempts = 3;
+  const auto stale = result_headers("id", r);
+  CHECK(stale.find("X-Switchyard-Degraded") == "stale");
+  CHECK(stale.find("X-Switchyard-Attempts") == "3");
+}
+
 TEST_CASE("an error of the gateway has every field of the contract") {
   const auto x = error(errc::invalid_request);
   CHECK(x.status == 400);

@@ -94,7 +94,9 @@ public:
       throw std::runtime_error(started.error().message);
     engine = *std::move(started);
     alpha->threads = beta->threads = &engine->threads();
-    auto listening = http::listen(engine->threads(), {}, gateway::make_data_plane(engine, draining),
+    http::server_options options;
+    options.screen = gateway::make_screener(engine, draining);
+    auto listening = http::listen(engine->threads(), options, gateway::make_data_plane(engine, draining),
                                   gateway::make_refusal_formatter(engine));
     if (!listening)
       throw std::runtime_error(listening.error());
@@ -306,6 +308,31 @@ TEST_CASE("with tenants every request but the probes needs a key, which scopes i
   const auto replayed = g.chat(acme).receive();
   CHECK(replayed.has("Idempotency-Replayed: true"));
   CHECK(replayed.has("X-Switchyard-Attempts: 0"));
+}
+
+TEST_CASE(
+    "what its head refuses is answered before its body has come: nobody without a key makes the gateway keep one") {
+  auto c = two_routes();
+  c.gateway.tenants["acme"].key = secret{"k-acme"};
+  running_gateway g(c);
+  // A body that never comes.
+  const auto head = [&](std::string_view method, std::string_view path, std::string_view headers) {
+    raw_client client(http::test::port_of(g.server->address()));
+    REQUIRE(client.send(std::string{method} + " " + std::string{path} + " HTTP/1.1\r\nHost: a\r\n" +
+                        std::string{headers} + "Content-Length: 1000000\r\n\r\n"));
+    return client.receive(false);
+  };
+  CHECK(head("POST", "/v1/chat/completions", "").status == 401);
+  CHECK(head("POST", "/v1/chat/completions", "Authorization: Bearer wrong\r\n").status == 401);
+  CHECK(head("POST", "/v1/nothing", "").status == 404);
+  CHECK(head("PUT", "/v1/chat/completions", "").status == 405);
+  CHECK(head("DELETE", "/healthz", "").status == 405);
+  const auto bad = head("POST", "/v1/chat/completions", "Authorization: Bearer k-acme\r\nIdempotency-Key: \x01\r\n");
+  CHECK(bad.status == 400);
+  CHECK(head("POST", "/v1/chat/completions", "Authorization: Bearer k-acme\r\nX-Switchyard-Timeout: x\r\n").status ==
+        400);
+  *g.draining = true;
+  CHECK(head("POST", "/v1/chat/completions", "Authorization: Bearer k-acme\r\n").status == 503);
 }
 
 TEST_CASE("a client's request id is kept where it may be, else one is made") {

@@ -97,6 +97,15 @@ TEST_CASE("a header of the gateway given twice is refused: neither value would b
   }
 }
 
+TEST_CASE("Cache-Control is one list, over however many fields, and nothing in it is an error [U3]") {
+  const auto wish = options(fields({{"Cache-Control", "max-age=30"}, {"cache-control", "No-Cache, x=\"a,b\""}})).cache;
+  CHECK_FALSE(wish.read);
+  CHECK(wish.store);
+  CHECK(wish.max_age == 30s);
+  CHECK_FALSE(options(fields({{"Cache-Control", "no-store"}})).cache.store);
+  CHECK(options(fields({{"Cache-Control", ",=,;\""}})).cache == cache_directives{});
+}
+
 TEST_CASE("a request id is taken if it is 1-128 of [A-Za-z0-9._-]") {
   CHECK(usable("aZ09._-"));
   CHECK(usable(std::string(128, 'x')));

@@ -54,6 +54,9 @@ void gateway_process::wait_ready() {
     for (const std::string begin : {"ready gateway=http://127.0.0.1:", "ready gateway=https://127.0.0.1:"}) {
       if (said.starts_with(begin) && said.find('\n') != std::string::npos) {
         port_ = static_cast<std::uint16_t>(std::stoi(said.substr(begin.size())));
+        const std::string admin = " admin=http://127.0.0.1:";
+        if (const auto at = said.find(admin); at != std::string::npos)
+          admin_port_ = static_cast<std::uint16_t>(std::stoi(said.substr(at + admin.size())));
         return;
       }
     }

@@ -32,11 +32,12 @@ public:
   /// A connection to the data plane.
   http::test::raw_client client() const { return http::test::raw_client(port_); }
   std::uint16_t port() const noexcept { return port_; }
+  std::uint16_t admin_port() const noexcept { return admin_port_; }
 
 private:
   const temp_dir& folder_;
   pid_t pid_ = -1;
-  std::uint16_t port_ = 0;
+  std::uint16_t port_ = 0, admin_port_ = 0;
 };
 
 } // namespace switchyard::gateway::test

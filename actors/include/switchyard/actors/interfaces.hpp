@@ -39,6 +39,7 @@ SWITCHYARD_LOCAL_MESSAGE(reserve_key)
 SWITCHYARD_LOCAL_MESSAGE(leave_key)
 SWITCHYARD_LOCAL_MESSAGE(settle_key)
 SWITCHYARD_LOCAL_MESSAGE(key_settled)
+SWITCHYARD_LOCAL_MESSAGE(commit_keys)
 SWITCHYARD_LOCAL_MESSAGE(count_keys)
 SWITCHYARD_LOCAL_MESSAGE(cache_answer)
 SWITCHYARD_LOCAL_MESSAGE(look_up_cache)
@@ -129,13 +130,15 @@ using request_actor = caf::typed_actor<
 /// One shard of the idempotency ledger, with its part of the store. Runs on a thread of its own, for it reads and
 /// writes the store.
 using idempotency_actor = caf::typed_actor<
-    // From a request actor. Answers lead, joined, answered, conflict, in_flight or unavailable; a joiner gets a further
-    // key_answer. No errors.
+    // From a request actor. Answers lead, once that is written down, joined, answered, conflict, in_flight, interrupted
+    // or unavailable; a joiner gets a further key_answer. No errors.
     caf::replies_to<reserve_key>::with<key_answer>,
     // From a joiner that gives up. No answer.
     caf::reacts_to<leave_key>,
     // From the leader. Answers key_settled; stored is false when the store failed or the lead was lost.
     caf::replies_to<settle_key>::with<key_settled>,
+    // From itself: what came since the last one is written down and answered. No answer.
+    caf::reacts_to<commit_keys>,
     // From the admin plane and tests: keys in flight. Answers their number.
     caf::replies_to<count_keys>::with<std::uint64_t>>;
 

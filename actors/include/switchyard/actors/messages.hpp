@@ -7,11 +7,12 @@
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/stores.hpp"
 #include "switchyard/engine/budget.hpp"
-#include "switchyard/engine/cached_answer.hpp"
+#include "switchyard/engine/cache_control.hpp"
 #include "switchyard/engine/circuit.hpp"
 #include "switchyard/engine/circuit_cell.hpp"
 #include "switchyard/engine/health_window.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
+#include "switchyard/engine/response_cache.hpp"
 #include "switchyard/engine/telemetry.hpp"
 
 #include <cstddef>
@@ -113,6 +114,7 @@ struct settle_key {
 struct key_settled {
   bool stored = true;
 };
+struct commit_keys {};
 struct count_keys {};
 
 /// The cache's word on a request. Sent as the answer to a look-up and once more to who joined.
@@ -123,19 +125,18 @@ struct cache_answer {
   std::shared_ptr<const request_result> result; ///< of an answered one; of a lead its stale answer, if there is one
 };
 struct look_up_cache {
-  std::string key;       ///< tenant, path and fingerprint of the body
+  cache_place place;
   waiter_id waiter = 0;  ///< unique among look-ups
-  bool fallback = true;  ///< the request may fall over: it shares a call only with its like
   cache_directives wish; ///< `store` is true: who wants nothing kept does not ask
 };
 struct leave_cache {
-  std::string key;
+  cache_place place;
   waiter_id waiter = 0;
 };
 struct settle_cache {
-  std::string key;
+  cache_place place;
   owner_token token = 0;
-  std::shared_ptr<const cached_answer> answer;  ///< to be kept; null when it may not be
+  std::shared_ptr<const answer_payload> answer; ///< to be kept; null when it may not be
   std::shared_ptr<const request_result> result; ///< for those who joined
 };
 struct describe_cache {};

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "switchyard/engine/answer_payload.hpp"
 #include "switchyard/engine/error_code.hpp"
-#include "switchyard/engine/header_list.hpp"
 #include "switchyard/engine/request_flow.hpp"
 #include "switchyard/engine/time.hpp"
 
@@ -26,12 +26,7 @@ struct request_result {
     own_error,      ///< one of Switchyard's own: `code`
   } what = kind::own_error;
 
-  /// Of an answer or a provider's error.
-  struct payload {
-    int status = 0;
-    header_list headers;
-    std::string body;
-  };
+  using payload = answer_payload;         ///< of an answer or a provider's error
   std::shared_ptr<const payload> content; ///< null for an own error
 
   std::optional<failure_class> failure; ///< nothing for a success
@@ -43,8 +38,11 @@ struct request_result {
   served_by served;               ///< empty for an own error
   std::uint32_t attempts = 0;     ///< sent upstream for this request [R5]
   std::uint32_t fallbacks = 0;
-  bool streamed = false; ///< the answer has flowed, or begun to, to the stream's receiver; `content` has no body
-  bool replayed = false; ///< a stored answer, or a leader's
+  bool streamed = false;       ///< the answer has flowed, or begun to, to the stream's receiver; `content` has no body
+  bool replayed = false;       ///< a stored answer, or a leader's
+  bool cached = false;         ///< from the cache, or shared with the request that fills it [U3]
+  bool stale = false;          ///< an expired answer, because every route has failed
+  std::optional<duration> age; ///< of a cached answer
 
   bool ok() const noexcept { return what == kind::answer; }
 };

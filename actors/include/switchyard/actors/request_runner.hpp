@@ -28,13 +28,13 @@ struct request_key {
   payload_fingerprint fingerprint{};
   duration ttl{};
   idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+  idempotency_settings::interrupted_mode on_interrupted = idempotency_settings::interrupted_mode::rerun;
 };
 
 /// A request's place in the cache [U3].
 struct request_cache {
-  std::string key; ///< tenant, path and fingerprint of the body
+  cache_place place;
   cache_directives wish;
-  bool fallback = true; ///< see look_up_cache
 };
 
 /// A request to run.
@@ -157,6 +157,7 @@ private:
   std::shared_ptr<const request_result> stale_;            ///< from the cache
   waiter_id waiter_ = 0;
   owner_token token_ = 0;
+  bool rerun_ = false; ///< of a lead [I10]
   waiter_id cache_waiter_ = 0;
   owner_token cache_token_ = 0;
   switchyard::budget_reservation budget_id_ = 0;

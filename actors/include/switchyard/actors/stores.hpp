@@ -65,16 +65,28 @@ public:
   virtual store_result<void> scan(wall_time since, const std::function<void(const telemetry_record&)>& each) = 0;
 };
 
-/// Stored answers of idempotency keys. Thread-safe; may block.
+/// One change of what is stored of a key.
+struct key_change {
+  std::string scope;                           ///< idempotency_scope::str()
+  std::shared_ptr<const stored_answer> record; ///< null: nothing is known of the key any more
+};
+
+/// What is stored of idempotency keys: reservations and answers. Thread-safe; may block.
 class answer_store {
 public:
   virtual ~answer_store() = default;
 
-  /// The answer stored for a scope, expired or not; null when there is none.
+  /// What is stored for a scope, expired or not; null when there is nothing.
   virtual store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) = 0;
 
-  /// Stores an answer; durable as configured [I11] when it returns.
-  virtual store_result<void> put(const std::string& scope, const stored_answer& answer) = 0;
+  /// Makes all of the changes, in order, or none; durable as configured [I11] when it returns.
+  virtual store_result<void> write(std::span<const key_change> changes) = 0;
+
+  /// One record alone.
+  store_result<void> put(const std::string& scope, const stored_answer& record) {
+    const key_change change{scope, std::make_shared<const stored_answer>(record)};
+    return write({&change, 1});
+  }
 };
 
 /// The state of budgets, so that a restart does not reset them [U1]. Called by one thread at a time; may block.

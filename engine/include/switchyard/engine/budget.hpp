@@ -23,8 +23,10 @@ using budget_reservation = std::uint64_t;
 
 /// The state of one ledger, as it is written down: one per budget and tenant.
 struct stored_budget {
-  std::string ledger;         ///< see budget_ledger.hpp; names the budget and the tenant
-  wall_time window_started{}; ///< when its window began, with its first charge
+  std::string ledger;         ///< names the budget and the tenant; see budget_ledger.hpp
+  duration window{};          ///< how long a window is
+  wall_time window_started{}; ///< with its first charge
+  wall_time written_at{};     ///< tells how old the window was, should the clock be set back [C18]
   budget_amount used;         ///< settled and reserved in this window
 };
 

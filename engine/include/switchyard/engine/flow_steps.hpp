@@ -44,7 +44,7 @@ struct key_verdict {
   std::optional<int> status;            ///< of an answered one
   std::optional<failure_class> failure; ///< of an answered failure: the leader's
   std::optional<errc> code;             ///< of an answered failure that is an error of our own
-  bool rerun = false;                   ///< of a lead: a crash left an earlier run's outcome unknown [I10]
+  bool rerun = false; ///< of a lead or an answered one: a crash left an earlier run's outcome unknown [I10]
 };
 
 /// The cache's word on the request [U3].

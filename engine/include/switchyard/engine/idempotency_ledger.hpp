@@ -3,12 +3,14 @@
 // Which submit of a key runs, which wait for its answer, which get a stored one [I]. Pure: the caller looks
 // up and writes the store, and tells the ledger what it found.
 //
-//   reserve --(miss)--> lead ---- complete(success) --> stored, joiners answered, entry gone
-//                        |  \---- complete(failure) --> joiners get the same error, entry gone [I6]
-//                        |  \---- lead lost (died) ---> the first joiner leads, with a new token [I7]
-//                        +-- further reserves: join (or in_flight), conflict when the payload differs
+//   reserve --(miss)----------------> lead ---- complete(success) --> stored, joiners answered, entry gone
+//      |  \--(left over by a crash)--> lead \---- complete(failure) --> joiners get the same error, entry gone [I6]
+//      |                 (a rerun)       |  \---- lead lost (died) ---> the first joiner leads, with a new token [I7]
+//      |                                 +-- further reserves: join (or in_flight), conflict when the payload differs
+//      +-- replay, conflict, interrupted
 
 #include "switchyard/engine/settings.hpp"
+#include "switchyard/engine/single_flight.hpp"
 #include "switchyard/engine/time.hpp"
 
 #include <array>
@@ -38,23 +40,21 @@ struct idempotency_scope {
 /// Whether a key may be used: 1-255 characters of 0x21-0x7E [I1].
 bool valid_idempotency_key(std::string_view key) noexcept;
 
-/// A stored success [I5].
+/// What is stored of a key: its answer, a success [I5], or that it is reserved.
 struct stored_answer {
   payload_fingerprint fingerprint{};
+  /// No answer yet: the key is in flight or, where nobody leads it, was when its owner crashed [I10].
+  bool reserved = false;
+  bool outcome_unknown = false; ///< of an answer: an earlier run was interrupted, and may have been charged [I10]
   int status = 200;
   std::string content_type;
   std::string body;
   wall_time stored_at{};
   duration ttl{};
-  /// Whether it may still be replayed. A clock set back does not lengthen its life [C18]: an answer from the
+  /// Whether it still counts. A clock set back does not lengthen its life [C18]: an answer from the
   /// future counts as expired once it is further ahead than its whole TTL.
   bool alive(wall_time now) const noexcept;
 };
-
-/// Names who holds a lead; a lost lead's token neither stores nor releases.
-using owner_token = std::uint64_t;
-/// Names one waiting submit.
-using waiter_id = std::uint64_t;
 
 struct reserve_request {
   std::string scope; ///< idempotency_scope::str()
@@ -62,11 +62,14 @@ struct reserve_request {
   waiter_id waiter = 0; ///< unique among submits
   bool stream = false;  ///< a stream reserves and is never joined [I9]
   idempotency_settings::concurrent_mode concurrent = idempotency_settings::concurrent_mode::join;
+  idempotency_settings::interrupted_mode on_interrupted = idempotency_settings::interrupted_mode::rerun;
+  duration ttl{}; ///< of what is stored of the key
 };
 
 struct reserve_result {
-  enum class kind : std::uint8_t { lead, joined, replay, conflict, in_flight } what = kind::lead;
+  enum class kind : std::uint8_t { lead, joined, replay, conflict, in_flight, interrupted } what = kind::lead;
   owner_token token = 0;                       ///< of a lead
+  bool rerun = false;                          ///< of a lead: an earlier run was interrupted [I10]
   std::shared_ptr<const stored_answer> answer; ///< of a replay
 };
 
@@ -76,7 +79,7 @@ class idempotency_ledger {
 public:
   /// `first_token` is the first token given out: the successor of a dead owner starts above all that its predecessor
   /// may have given, so that those have lost their leads [I7].
-  explicit idempotency_ledger(owner_token first_token = 1) noexcept : next_token_(first_token) {}
+  explicit idempotency_ledger(owner_token first_token = 1) noexcept : flights_(first_token) {}
 
   /// Whether the key is in flight here; if not, the caller looks it up in the store before `reserve`.
   bool in_flight(std::string_view scope) const;
@@ -86,39 +89,33 @@ public:
   reserve_result reserve(const reserve_request& r, std::shared_ptr<const stored_answer> stored, wall_time now);
 
   /// Whether this token still leads: only then may its answer be stored.
-  bool leads(std::string_view scope, owner_token token) const;
+  bool leads(std::string_view scope, owner_token token) const { return flights_.leads(scope, token); }
+
+  /// Whether the key in flight runs again after an interruption: until it has an answer it stays marked on the disk.
+  bool is_rerun(std::string_view scope) const;
 
   /// The leader is done (success or failure): the entry goes; returns the waiters to answer, in order of
   /// arrival. Nothing when the token has lost the lead.
-  std::optional<std::vector<waiter_id>> complete(std::string_view scope, owner_token token);
+  std::optional<std::vector<waiter_id>> complete(std::string_view scope, owner_token token) {
+    return flights_.complete(scope, token);
+  }
 
-  struct promotion {
-    waiter_id waiter;
-    owner_token token;
-  };
-  /// The leader died without completing: the first joiner leads, with a new token; nothing when there is none (the
-  /// entry goes) or the token has lost the lead.
-  std::optional<promotion> lead_lost(std::string_view scope, owner_token token);
+  /// The leader is gone without completing: the first joiner leads, with a new token; nothing when there is none (the
+  /// entry goes) or the token has lost the lead. `interrupted`: it may have been charged, so the next run is a rerun.
+  std::optional<flight_promotion> lead_lost(std::string_view scope, owner_token token, bool interrupted = true);
 
   /// A joiner gives up [I7].
-  void leave(std::string_view scope, waiter_id waiter);
+  void leave(std::string_view scope, waiter_id waiter) { flights_.leave(scope, waiter); }
 
-  std::size_t size() const noexcept { return entries_.size(); }
+  std::size_t size() const noexcept { return flights_.size(); }
 
 private:
-  /// Lets a map of strings be asked with a view.
-  struct scope_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view scope) const noexcept { return std::hash<std::string_view>{}(scope); }
-  };
-  struct entry {
+  struct leader {
     payload_fingerprint fingerprint{};
-    owner_token token = 0;
     bool stream = false;
-    std::deque<waiter_id> waiters;
+    bool rerun = false;
   };
-  std::unordered_map<std::string, entry, scope_hash, std::equal_to<>> entries_;
-  owner_token next_token_;
+  single_flight<leader> flights_;
 };
 
 } // namespace switchyard

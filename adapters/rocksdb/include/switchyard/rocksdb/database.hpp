@@ -60,7 +60,11 @@ public:
   /// known.
   virtual std::shared_ptr<answer_store> answers() = 0;
 
-  /// Stored telemetry entries that were passed over because they could not be read, since the database was opened.
+  /// The state of budgets; not synced to the disk with each write, whatever the durability of answers: after a loss of
+  /// power the last charges may be missing.
+  virtual std::shared_ptr<budget_store> budgets() = 0;
+
+  /// Stored entries that were passed over because they could not be read, since the database was opened.
   virtual std::uint64_t unreadable_entries() const noexcept = 0;
 
   /// Writes everything out and drops what is expired now, wholly. Takes as long as the data is large; for maintenance.

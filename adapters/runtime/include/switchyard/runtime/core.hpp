@@ -5,6 +5,8 @@
 
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/services.hpp"
+#include "switchyard/engine/budget.hpp"
+#include "switchyard/engine/cache_control.hpp"
 #include "switchyard/engine/error_code.hpp"
 #include "switchyard/engine/events.hpp"
 #include "switchyard/engine/settings.hpp"
@@ -86,6 +88,7 @@ struct submission {
   std::optional<duration> idempotency_ttl;    ///< instead of the configured one
   std::optional<duration> timeout;
   bool fallback = true;
+  cache_directives cache{};                    ///< with a cache [U3]
   std::shared_ptr<stream_receiver> receiver{}; ///< where a stream goes; null where the body asks for none
 };
 
@@ -151,6 +154,8 @@ public:
   virtual void list_circuits(std::function<void(admin_result<std::vector<circuit_description>>)> on_done) = 0;
   virtual void change_circuit(change_circuit change, std::function<void(admin_result<void>)> on_done) = 0;
   virtual void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) = 0;
+  /// Every ledger that has a window, by budget and tenant [U1].
+  virtual void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) = 0;
   virtual void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) = 0;
   /// Prometheus text exposition.
   virtual std::string metrics_text() = 0;

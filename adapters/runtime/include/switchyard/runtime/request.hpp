@@ -3,6 +3,7 @@
 // What a program submits to a runtime, and what it gets back.
 
 #include "switchyard/actors/request_result.hpp"
+#include "switchyard/engine/cache_control.hpp"
 #include "switchyard/engine/header_list.hpp"
 #include "switchyard/engine/time.hpp"
 #include "switchyard/runtime/error_category.hpp"
@@ -34,6 +35,7 @@ struct request {
   std::string request_id{};                     ///< 1-128 of [A-Za-z0-9._-]; empty: one is made
   std::optional<duration> timeout{};            ///< > 0; the smaller of it and the route's deadline rules [B8]
   bool fallback = true;                         ///< false: the primary route only
+  cache_directives cache{};                     ///< what is wanted of the cache, where there is one [U3]
 };
 
 /// A success: an answer of a provider, or a stored one. Of a stream: its end; `body` is empty when it has flowed.
@@ -42,10 +44,13 @@ struct response {
   header_list headers;
   std::string body;
   switchyard::served_by served_by;
-  std::uint32_t attempts = 0;  ///< sent to providers for this request; 0 for a replay [R5]
-  std::uint32_t fallbacks = 0; ///< routes left behind before the serving one
-  bool streamed = false;       ///< it has flowed to the sink
-  bool replayed = false;       ///< the stored answer of this key, or that of the request which led it [I4, I5]
+  std::uint32_t attempts = 0;    ///< sent to providers for this request; 0 for a replay [R5]
+  std::uint32_t fallbacks = 0;   ///< routes left behind before the serving one
+  bool streamed = false;         ///< it has flowed to the sink
+  bool cached = false;           ///< of the cache, or shared with the request that fills it [U3]
+  bool stale = false;            ///< an expired answer of the cache, because every route has failed
+  std::optional<duration> age{}; ///< of a cached answer
+  bool replayed = false;         ///< the stored answer of this key, or that of the request which led it [I4, I5]
   std::string request_id;
 };
 

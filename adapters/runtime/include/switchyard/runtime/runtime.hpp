@@ -53,8 +53,9 @@ public:
   /// The handler is called exactly once, through its associated executor, which has work until then, and never from
   /// within this function. A handler without an executor runs on one of the runtime's I/O threads and must be quick
   /// there, or on one of Asio's system threads. Cancellation (terminal or partial) cancels the request: it ends at once
-  /// with `errc::cancelled`, also when a keyed one, for the sake of its retry and those who joined it, runs on unseen
-  /// [I7]. While `gateway.max_in_flight` requests are under way it ends at once with `errc::overloaded`.
+  /// with `errc::cancelled`, also when one that has a key or fills the cache, for the sake of its retry and those who
+  /// joined it, runs on unseen [I7, U3]. While `gateway.max_in_flight` requests are under way it ends at once with
+  /// `errc::overloaded`.
   template <boost::asio::completion_token_for<void(submit_result)> Token>
   auto async_submit(request r, Token&& token) {
     return boost::asio::async_initiate<Token, void(submit_result)>(

@@ -1,0 +1,126 @@
+#include "switchyard/actors/budgets.hpp"
+
+#include "switchyard/engine/budget_ledger.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace switchyard {
+
+namespace {
+
+using verdict_kind = flow_input::budget_verdict::kind;
+using std::chrono::minutes;
+
+// What is admitted is told when it is written down, with all that came until then: see idempotency.cpp.
+struct budget_state {
+  static inline const char* name = "switchyard.budgets";
+
+  budget_actor::stateful_pointer<budget_state> self = nullptr;
+  std::shared_ptr<budget_store> store;
+  std::shared_ptr<const services> shared;
+  std::optional<budget_ledger> ledger;
+  std::vector<caf::typed_response_promise<budget_answer>> admitted_since; ///< the last commit
+  bool scheduled = false;
+  std::optional<time_point> reported_at;
+
+  void load() {
+    if (!store)
+      return;
+    try {
+      if (const auto ledgers = store->load())
+        ledger->restore(*ledgers, shared->wall_clock());
+      else
+        report("the budgets cannot be read and begin anew: " + ledgers.error().message);
+    } catch (const std::exception& e) {
+      report(std::string{"the budgets cannot be read and begin anew: "} + e.what());
+    }
+  }
+
+  caf::result<budget_answer> reserve(const reserve_budget& r) {
+    auto verdict = ledger->reserve(r.id, r.tenant, r.route, r.estimate, shared->wall_clock());
+    if (!verdict.admitted)
+      return budget_answer{{verdict_kind::refused, verdict.retry_after}, std::move(verdict.message)};
+    auto promise = self->make_response_promise<budget_answer>();
+    admitted_since.push_back(promise);
+    schedule();
+    return promise;
+  }
+
+  void settle(const settle_budget& s) {
+    ledger->settle(s.id, s.actual, shared->wall_clock());
+    schedule();
+  }
+
+  void schedule() {
+    if (!std::exchange(scheduled, true))
+      self->send(self, commit_budgets{});
+  }
+
+  void commit() {
+    scheduled = false;
+    write();
+    for (auto& promise : std::exchange(admitted_since, {}))
+      promise.deliver(budget_answer{{verdict_kind::admitted, std::nullopt}, {}});
+  }
+
+  // Requests are served whether it succeeds or not [I13].
+  void write() {
+    const auto changed = ledger->take_changed(shared->wall_clock());
+    if (!store || changed.empty())
+      return;
+    try {
+      if (const auto written = store->write(changed))
+        return;
+      else
+        report("the budgets cannot be written down: " + written.error().message);
+    } catch (const std::exception& e) {
+      report(std::string{"the budgets cannot be written down: "} + e.what());
+    }
+    ledger->still_changed(changed);
+  }
+
+  void report(const std::string& problem) {
+    const auto now = self->clock().now();
+    if (reported_at && now - *reported_at < minutes{1})
+      return;
+    reported_at = now;
+    shared->log(log_level::error, problem);
+  }
+};
+
+budget_actor::behavior_type budget_behavior(budget_actor::stateful_pointer<budget_state> self,
+                                            std::vector<budget_settings> budgets, std::shared_ptr<budget_store> store,
+                                            std::shared_ptr<const services> shared) {
+  auto& s = self->state;
+  s.self = self;
+  s.store = std::move(store);
+  s.shared = std::move(shared);
+  s.ledger.emplace(std::move(budgets));
+  s.load();
+  self->set_exit_handler([self, &s](const caf::exit_msg& e) {
+    s.commit(); // and whoever waits for it is answered
+    self->quit(e.reason);
+  });
+  return {
+      [&s](const reserve_budget& r) { return s.reserve(r); },
+      [&s](const settle_budget& b) { s.settle(b); },
+      [&s](const describe_budgets&) { return s.ledger->describe(s.shared->wall_clock()); },
+      [&s](const commit_budgets&) { s.commit(); },
+  };
+}
+
+} // namespace
+
+budget_actor spawn_budgets(caf::actor_system& system, std::vector<budget_settings> budgets,
+                           std::shared_ptr<budget_store> store, std::shared_ptr<const services> shared, bool detached) {
+  if (detached)
+    return system.spawn<caf::detached>(budget_behavior, std::move(budgets), std::move(store), std::move(shared));
+  return system.spawn(budget_behavior, std::move(budgets), std::move(store), std::move(shared));
+}
+
+} // namespace switchyard

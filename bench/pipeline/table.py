@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Runs the pipeline benchmark and prints its table: rates beside the rate without a key of the same run.
+
+table.py BINARY [--dir FOLDER] [--json FILE] [OPTIONS OF THE BINARY]
+"""
+import argparse
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+YARDSTICK = "without a key"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--dir", type=Path, default=Path.cwd(), help="the stores go below it; durability depends on its disk")
+    parser.add_argument("--json", type=Path)
+    options, rest = parser.parse_known_args()
+    with tempfile.TemporaryDirectory(prefix="switchyard-bench-", dir=options.dir) as folder:
+        out = subprocess.run([options.binary, "--dir", folder, *rest], check=True, stdout=subprocess.PIPE, text=True).stdout
+    modes = json.loads(out)
+    print("| requests | per second | of those without a key | CPU of the process per request |\n|---|---|---|---|")
+    for name, m in modes.items():
+        ratio = "" if name == YARDSTICK else f"{m['rate'] / modes[YARDSTICK]['rate']:.2f}x"
+        print(f"| {name} | {m['rate']:,.0f} | {ratio} | {m['cpu_us']:.1f} us |")
+    print("\n(Medians of interleaved rounds in one process, telemetry to disk and metrics on.)")
+    if options.json:
+        options.json.write_text(json.dumps(modes, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+#pragma once
+
+// The budgets of a configuration and what was taken of them [U1]. Pure: time is an argument.
+//
+//   reserve --(fits all that cover it)--> reserved --settle(actual)--> used
+//      \------(else)--> refused               \-----settle(nothing)-> given back
+
+#include "switchyard/engine/budget.hpp"
+#include "switchyard/engine/settings.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace switchyard {
+
+/// Whether a budget counts the requests of a tenant for a route (as requested; case does not count).
+bool covers(const budget_settings& budget, std::string_view tenant, std::string_view route);
+
+/// All ledgers of all budgets: one per budget and tenant. Not thread-safe: one owner, the budget actor. Reserving and
+/// settling cost O(budgets), whatever the number of tenants and requests.
+///
+/// A window begins with its first charge and lasts for the budget's `window`, by the wall clock; a clock set back
+/// leaves it as old as it was [C18]. What was reserved in one window and is settled in another changes nothing there.
+class budget_ledger {
+public:
+  explicit budget_ledger(std::vector<budget_settings> budgets);
+
+  struct verdict {
+    bool admitted = true;
+    std::optional<duration> retry_after; ///< of a refusal: until the windows that refuse have ended. Nothing when the
+                                         ///< request alone is more than a budget: waiting would not help
+    std::string message;                 ///< of a refusal, for a person
+  };
+
+  /// Takes the estimate of every budget that covers the request, or of none: used, reserved and estimate together must
+  /// not exceed a limit. An `id` that is in use is refused nothing and changes nothing.
+  verdict reserve(budget_reservation id, std::string_view tenant, std::string_view route, const budget_amount& estimate,
+                  wall_time now);
+
+  /// Replaces the estimate by the real figure, which may exceed a limit, or with nothing gives it back. An id that is
+  /// not reserved, or was settled before, changes nothing.
+  void settle(budget_reservation id, const std::optional<budget_amount>& actual, wall_time now);
+
+  /// Every ledger that has a window, by budget and tenant.
+  std::vector<budget_figures> describe(wall_time now);
+
+  /// Takes over what was written down: reservations of then count as used. Ledgers of other budgets are ignored.
+  void restore(std::span<const stored_budget> ledgers, wall_time now);
+
+  /// The ledgers that changed since the last call, to be written down.
+  std::vector<stored_budget> take_changed(wall_time now);
+  /// They could not be written down: the next call has them again, as they are then.
+  void still_changed(std::span<const stored_budget> ledgers);
+
+  std::size_t reservations() const noexcept { return held_.size(); }
+
+private:
+  struct ledger {
+    std::size_t budget = 0;
+    std::string tenant;
+    std::uint64_t window = 0; ///< number of the window
+    bool begun = false;
+    wall_time started{}; ///< by `steady`
+    budget_amount used, reserved;
+    bool changed = false;
+  };
+  using ledger_map = std::map<std::string, ledger, std::less<>>;
+  struct share {
+    std::string ledger;
+    std::uint64_t window;
+  };
+  struct hold {
+    budget_amount estimate;
+    std::vector<share> shares;
+  };
+
+  wall_time steady(wall_time now);
+  ledger& ledger_of(std::size_t budget, std::string_view tenant, wall_time now);
+  void end_window_if_due(ledger& l, wall_time now) const;
+  std::string refusal(const ledger& l, const budget_amount& estimate, bool& hopeless) const;
+  void changed(const std::string& name, ledger& l);
+  void forget_old(wall_time now);
+
+  std::string name_of(std::size_t budget, std::string_view tenant) const;
+
+  std::vector<budget_settings> budgets_;
+  std::vector<std::string> names_; ///< of the budgets; what their ledgers' names begin with
+  ledger_map ledgers_;
+  std::unordered_map<budget_reservation, hold> held_;
+  std::vector<std::string> changed_;
+  std::size_t look_at_ = 1024; ///< with so many ledgers those without a window go
+  wall_time seen_{};
+  duration set_back_{}; ///< by how much the clock has been set back, in all
+};
+
+} // namespace switchyard
