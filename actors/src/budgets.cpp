@@ -1,5 +1,7 @@
 #include "switchyard/actors/budgets.hpp"
 
+#include "problem_log.hpp"
+
 #include "switchyard/engine/budget_ledger.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -14,7 +16,6 @@ namespace switchyard {
 namespace {
 
 using verdict_kind = flow_input::budget_verdict::kind;
-using std::chrono::minutes;
 
 // What is admitted is told when it is written down, with all that came until then: see idempotency.cpp.
 struct budget_state {
@@ -26,7 +27,7 @@ struct budget_state {
   std::optional<budget_ledger> ledger;
   std::vector<caf::typed_response_promise<budget_answer>> admitted_since; ///< the last commit
   bool scheduled = false;
-  std::optional<time_point> reported_at;
+  problem_log problems;
 
   void load() {
     if (!store)
@@ -84,13 +85,7 @@ struct budget_state {
     ledger->still_changed(changed);
   }
 
-  void report(const std::string& problem) {
-    const auto now = self->clock().now();
-    if (reported_at && now - *reported_at < minutes{1})
-      return;
-    reported_at = now;
-    shared->log(log_level::error, problem);
-  }
+  void report(const std::string& problem) { problems.report(*shared, self->clock().now(), problem); }
 };
 
 budget_actor::behavior_type budget_behavior(budget_actor::stateful_pointer<budget_state> self,

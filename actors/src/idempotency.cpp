@@ -1,5 +1,6 @@
 #include "switchyard/actors/idempotency.hpp"
 
+#include "problem_log.hpp"
 #include "shared_result.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -66,8 +67,9 @@ struct shard_state {
   std::vector<key_change> changes;                     ///< since the last commit
   std::vector<std::function<void(bool written)>> then; ///< what follows it, in order
   std::size_t bytes = 0;                               ///< of `changes`
-  bool scheduled = false;                              ///< a commit is on its way
-  std::map<std::string, key_change> owed;              ///< keys that are free, which is still to be written
+  problem_log read_problems, write_problems;
+  bool scheduled = false;                 ///< a commit is on its way
+  std::map<std::string, key_change> owed; ///< keys that are free, which is still to be written
 
   // A store of the program's own may throw; the shard lives on.
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
@@ -118,7 +120,8 @@ struct shard_state {
     if (written) {
       owed.clear();
     } else {
-      shared->log(log_level::error, "idempotency: the store cannot be written: " + written.error().message);
+      write_problems.report(*shared, self->clock().now(),
+                            "idempotency: the store cannot be written: " + written.error().message);
       for (auto& c : batch)
         owe(std::move(c));
     }
@@ -143,7 +146,8 @@ struct shard_state {
     if (!ledger.in_flight(request.scope)) {
       auto found = find(request.scope);
       if (!found) {
-        shared->log(log_level::error, "idempotency: the store cannot be read: " + found.error().message);
+        read_problems.report(*shared, self->clock().now(),
+                             "idempotency: the store cannot be read: " + found.error().message);
         return told(answer, verdict_kind::unavailable, "unavailable");
       }
       stored = std::move(*found);

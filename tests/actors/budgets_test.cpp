@@ -58,7 +58,7 @@ TEST_CASE_METHOD(spent_fixture, "a used-up budget refuses with the wait, and a f
   REQUIRE(second.answered());
   CHECK(second.result().code == errc::budget_exceeded);
   CHECK(second.result().retry_after == 24h - 30s);
-  CHECK(second.result().message.find("1 requests in 24h") != std::string::npos);
+  CHECK(second.result().message.find("1 requests in 1d") != std::string::npos);
   CHECK(provider().calls() == 1);
   provider().end(0, http_error(500, failure_class::server_error));
   run();

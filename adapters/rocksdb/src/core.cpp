@@ -51,6 +51,9 @@ store_result<core::lease> core::use() const {
 }
 
 store_result<void> core::write(const std::function<void(rocksdb::WriteBatch&, const open_database&)>& fill, bool sync) {
+  if (is_nearly_full())
+    return store_error{store_error::kind::full, "the disk of " + directory_.string() + " has less than " +
+                                                    std::to_string(hooks_.floor() >> 20) + " MiB free"};
   auto done = try_write(fill, sync);
   // Damage stays damage, however often it is opened.
   if (!done && done.error().what != store_error::kind::corrupt && reopen())
@@ -85,6 +88,16 @@ bool core::reopen() {
   }
   database_ = std::move(*database);
   return true;
+}
+
+bool core::is_nearly_full() {
+  if (take_turn(next_space_look_, hooks_.space_interval)) {
+    auto* env = hooks_.env ? hooks_.env : rocksdb::Env::Default();
+    std::uint64_t free = 0;
+    const bool known = env->GetFreeSpace(directory_.string(), &free).ok();
+    nearly_full_.store(known && free < hooks_.floor(), std::memory_order_relaxed);
+  }
+  return nearly_full_.load(std::memory_order_relaxed);
 }
 
 // While the disk is full, the failed database stays open for reading; closing it is worth it only when it can be

@@ -6,6 +6,9 @@
 // that, but up to 7.8 and later it leaves the log's writer in its failed state (facebook/rocksdb#11643, #12998), and
 // the next write makes the failure final. So the database is closed and opened again instead, once its directory has
 // room for that: what was written before is in its tables and its log.
+//
+// It seldom comes to that: with less free space than `open_hooks::floor` writes are refused before RocksDB meets the
+// end of the disk, and what is in memory still finds room.
 
 #include "open_database.hpp"
 
@@ -69,6 +72,7 @@ private:
   store_result<void> try_write(const std::function<void(rocksdb::WriteBatch&, const open_database&)>& fill, bool sync);
   bool reopen();
   bool has_room() const;
+  bool is_nearly_full();
   void keep_retention_going(const open_database& database);
 
   std::filesystem::path directory_;
@@ -78,7 +82,8 @@ private:
   std::unique_ptr<open_database> database_;
   std::optional<store_error> closed_; ///< why there is no database
   std::atomic<std::uint64_t> sequence_, unreadable_{0};
-  std::atomic<std::int64_t> next_reopen_{0}, next_flush_; ///< monotonic, nanoseconds
+  std::atomic<std::int64_t> next_reopen_{0}, next_flush_, next_space_look_{0}; ///< monotonic, nanoseconds
+  std::atomic<bool> nearly_full_{false};
 };
 
 } // namespace switchyard::store

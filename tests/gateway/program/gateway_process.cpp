@@ -22,8 +22,11 @@ constexpr std::chrono::minutes patience{1};
 
 } // namespace
 
-gateway_process::gateway_process(const temp_dir& folder, std::vector<std::string> arguments) : folder_(folder) {
+gateway_process::gateway_process(const temp_dir& folder, std::vector<std::string> arguments,
+                                 std::vector<std::string> launcher)
+    : folder_(folder) {
   arguments.insert(arguments.begin(), SWITCHYARD_GATEWAY);
+  arguments.insert(arguments.begin(), launcher.begin(), launcher.end());
   std::vector<char*> raw;
   for (auto& a : arguments)
     raw.push_back(a.data());
@@ -35,10 +38,10 @@ gateway_process::gateway_process(const temp_dir& folder, std::vector<std::string
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), flags, 0600);
   ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err.c_str(), flags, 0600);
-  const int failed = ::posix_spawn(&pid_, raw[0], &files, nullptr, raw.data(), environ);
+  const int failed = ::posix_spawnp(&pid_, raw[0], &files, nullptr, raw.data(), environ);
   ::posix_spawn_file_actions_destroy(&files);
   if (failed)
-    throw std::system_error(failed, std::generic_category(), SWITCHYARD_GATEWAY);
+    throw std::system_error(failed, std::generic_category(), raw[0]);
 }
 
 gateway_process::~gateway_process() {

@@ -14,11 +14,11 @@ namespace switchyard::gateway::test {
 
 using switchyard::test::temp_dir;
 
-/// The gateway's program with these arguments; what it says goes to out.log and err.log in `folder`. Killed when
-/// destroyed while it runs.
+/// The gateway's program with these arguments, started by `launcher` if there is one; what it says goes to out.log and
+/// err.log in `folder`. Killed when destroyed while it runs.
 class gateway_process {
 public:
-  gateway_process(const temp_dir& folder, std::vector<std::string> arguments);
+  gateway_process(const temp_dir& folder, std::vector<std::string> arguments, std::vector<std::string> launcher = {});
   ~gateway_process();
   gateway_process(const gateway_process&) = delete;
   gateway_process& operator=(const gateway_process&) = delete;
@@ -31,6 +31,7 @@ public:
 
   /// A connection to the data plane.
   http::test::raw_client client() const { return http::test::raw_client(port_); }
+  pid_t pid() const noexcept { return pid_; }
   std::uint16_t port() const noexcept { return port_; }
   std::uint16_t admin_port() const noexcept { return admin_port_; }
 

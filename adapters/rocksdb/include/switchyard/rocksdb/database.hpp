@@ -40,8 +40,8 @@ struct options {
 /// An open database. Thread-safe. It is closed, and its directory unlocked, when the last of this object and the
 /// stores taken from it is gone.
 ///
-/// When writes fail, e.g. on a full disk, every write says so until one succeeds again; what was written stays
-/// readable, and within a second after there is space (a few MiB, at most 32) writes succeed again [H7, I13].
+/// When writes fail, e.g. on a full disk (less than 16 MiB free), every write says so until one succeeds again; what was
+/// written stays readable, and within a second after there is space writes succeed again [H7, I13].
 class database {
 public:
   virtual ~database() = default;
