@@ -17,11 +17,22 @@ telemetry_queue::~telemetry_queue() {
 }
 
 bool telemetry_queue::push(std::unique_ptr<const telemetry_record> record) {
-  if (queue_.bounded_push(record.get()))
+  if (queue_.bounded_push(record.get())) {
     static_cast<void>(record.release()); // the queue owns it now
-  else
-    dropped_.fetch_add(1 + record->attempts.size(), std::memory_order_relaxed);
+  } else {
+    const std::lock_guard lock{dropped_mutex_};
+    dropped_.rows += 1 + record->attempts.size();
+    dropped_.usage.add(record->request);
+    has_dropped_.store(true, std::memory_order_release);
+  }
   return !awake_.exchange(true, std::memory_order_acq_rel);
+}
+
+telemetry_queue::dropped telemetry_queue::take_dropped() {
+  if (!has_dropped_.exchange(false, std::memory_order_acquire))
+    return {};
+  const std::lock_guard lock{dropped_mutex_};
+  return std::exchange(dropped_, {});
 }
 
 std::unique_ptr<const telemetry_record> telemetry_queue::pop() {
@@ -48,6 +59,7 @@ struct writer_state {
   std::shared_ptr<actor_slot<health_actor>> health;
   std::shared_ptr<const services> shared;
   std::vector<std::shared_ptr<const telemetry_record>> batch;
+  usage_sums usage; ///< not written yet; that of rows that were lost, too [U2]
   bool timer_set = false;
   bool lost = false; ///< rows since the last flush
   std::uint64_t lost_since_report = 0;
@@ -73,8 +85,10 @@ struct writer_state {
       }
     } while (batch.size() == batch_limit && --batches > 0);
     batch.clear();
-    if (const auto dropped = queue->take_dropped())
-      report_loss(dropped, "the queue is full");
+    if (auto dropped = queue->take_dropped(); dropped.rows > 0) {
+      report_loss(dropped.rows, "the queue is full");
+      usage.add(dropped.usage);
+    }
     return any;
   }
 
@@ -83,11 +97,16 @@ struct writer_state {
     std::uint64_t rows = 0;
     for (const auto& record : batch) {
       append_scored(*record, *scored);
+      usage.add(record->request);
       rows += 1 + record->attempts.size();
     }
-    if (log)
-      if (const auto written = log->append(batch); !written)
-        report_loss(rows, written.error().message);
+    if (!log) {
+      usage.clear();
+    } else if (const auto written = log->append(batch, usage)) {
+      usage.clear();
+    } else {
+      report_loss(rows, written.error().message);
+    }
     if (const auto to = health->get(); to && !scored->empty())
       self->send(to, health_batch{std::move(scored)});
   }
@@ -153,6 +172,14 @@ telemetry_reader_actor::behavior_type reader_behavior(telemetry_reader_actor::po
         if (!rows)
           return {nullptr, rows.error().message};
         return {std::make_shared<const std::vector<telemetry_row>>(std::move(*rows)), {}};
+      },
+      [log](const query_usage& q) -> usage_answer {
+        if (!log)
+          return {std::make_shared<const usage_sums>(), {}};
+        auto sums = log->usage(q.since, q.until);
+        if (!sums)
+          return {nullptr, sums.error().message};
+        return {std::make_shared<const usage_sums>(std::move(*sums)), {}};
       },
   };
 }

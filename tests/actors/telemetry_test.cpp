@@ -153,7 +153,7 @@ TEST_CASE("a queue that goes frees its records") {
   telemetry_queue queue;
   CHECK(queue.push(record(3)));
   CHECK_FALSE(queue.push(record(3)));
-  CHECK(queue.take_dropped() == 0);
+  CHECK(queue.take_dropped().rows == 0);
 }
 
 TEST_CASE_METHOD(telemetry_fixture, "the reader answers rows, or a problem") {
@@ -173,4 +173,70 @@ TEST_CASE_METHOD(actor_fixture, "a reader without a log has no rows") {
   REQUIRE(answer.rows);
   CHECK(answer.rows->empty());
   CHECK(answer.problem.empty());
+}
+
+namespace {
+
+std::unique_ptr<const telemetry_record> served() {
+  auto made = std::make_unique<telemetry_record>();
+  made->request.time = wall_start;
+  made->request.success = true;
+  made->request.tenant = "acme";
+  return made;
+}
+
+std::uint64_t requests_in(memory_telemetry_log& log) {
+  std::uint64_t all = 0;
+  const auto sums = log.usage({}, wall_time::max());
+  for (const auto& [key, totals] : sums.value())
+    all += totals.requests;
+  return all;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(telemetry_fixture, "usage is written with its rows, once [U2]") {
+  for (int i = 0; i < 1000; ++i)
+    queue->push(served());
+  CHECK(flush());
+  CHECK(flush());
+  CHECK(requests_in(*log_) == 1000);
+}
+
+TEST_CASE_METHOD(telemetry_fixture, "rows that could not be written are lost, their usage is not [U2, H7]") {
+  log_->fail = true;
+  for (int i = 0; i < 10; ++i)
+    queue->push(served());
+  CHECK_FALSE(flush());
+  log_->fail = false;
+  queue->push(served());
+  CHECK(flush());
+  CHECK(log_->size() == 1);
+  CHECK(requests_in(*log_) == 11);
+}
+
+TEST_CASE_METHOD(telemetry_fixture, "rows that found the queue full are lost, their usage is not [U2, H7]") {
+  const auto more = telemetry_queue::capacity + 100;
+  for (std::size_t i = 0; i < more; ++i)
+    queue->push(served());
+  flush();
+  queue->push(served());
+  flush();
+  CHECK(log_->size() <= telemetry_queue::capacity + 1);
+  CHECK(requests_in(*log_) == more + 1);
+}
+
+TEST_CASE("the reader answers with the usage, or says why not [U2]") {
+  actor_fixture f;
+  const auto log = std::make_shared<memory_telemetry_log>();
+  usage_sums sums;
+  sums.add({wall_start, "acme", "r", "p", "m"}, {1, 2, 3, 0, 0, 0.5});
+  REQUIRE(log->append({}, sums).has_value());
+  const auto reader = f.own(spawn_telemetry_reader(f.system, log, false));
+  const auto found = f.ask<usage_answer>(reader, query_usage{wall_start, wall_start + 1h});
+  REQUIRE(found.sums);
+  CHECK(found.sums->begin()->second.cost == 0.5);
+  CHECK(f.ask<usage_answer>(reader, query_usage{wall_start + 1h, wall_start + 2h}).sums->empty());
+  const auto none = f.own(spawn_telemetry_reader(f.system, nullptr, false));
+  CHECK(f.ask<usage_answer>(none, query_usage{}).sums->empty());
 }

@@ -55,8 +55,7 @@ TEST_CASE("a hundred simultaneous misses are one call, and a leader that leaves 
   options.io_threads = 2;
   auto runtime = start(cached_route(), std::move(options));
   asio::cancellation_signal leave;
-  auto leader =
-      runtime.async_submit(chat_request(), asio::bind_cancellation_slot(leave.slot(), asio::use_future));
+  auto leader = runtime.async_submit(chat_request(), asio::bind_cancellation_slot(leave.slot(), asio::use_future));
   provider->at(0);
   std::vector<std::future<submit_result>> results;
   for (int i = 0; i < 100; ++i)

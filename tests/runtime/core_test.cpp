@@ -54,6 +54,9 @@ public:
   void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) override {
     on_done(silence());
   }
+  void query_usage(switchyard::query_usage, std::function<void(usage_answer)> on_done) override {
+    on_done({nullptr, "silence"});
+  }
   void query_telemetry(telemetry_query, std::function<void(telemetry_answer)> on_done) override {
     on_done({nullptr, "silence"});
   }

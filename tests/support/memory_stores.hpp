@@ -53,10 +53,12 @@ private:
 /// A log in memory; `append` and `query` fail while the test says so. Thread-safe.
 class memory_telemetry_log final : public telemetry_log {
 public:
-  store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records) override {
+  store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records,
+                            const usage_sums& usage) override {
     if (fail)
       return store_error{store_error::kind::full, "the disk is full"};
     const std::lock_guard lock{mutex_};
+    usage_.add(usage);
     batches_.push_back(records.size());
     records_.insert(records_.end(), records.begin(), records.end());
     return {};
@@ -70,6 +72,15 @@ public:
     for (const auto& record : records_)
       rows.push_back({record->request.request_id, record->request});
     return rows;
+  }
+
+  store_result<usage_sums> usage(wall_time since, wall_time until) override {
+    const std::lock_guard lock{mutex_};
+    usage_sums found;
+    for (const auto& [key, totals] : usage_)
+      if (key.hour >= since && key.hour < until)
+        found.add(key, totals);
+    return found;
   }
 
   store_result<void> scan(wall_time, const std::function<void(const telemetry_record&)>& each) override {
@@ -94,6 +105,7 @@ private:
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const telemetry_record>> records_;
   std::vector<std::size_t> batches_;
+  usage_sums usage_;
 };
 
 /// Budgets' ledgers in memory; `write` fails while the test says so. Thread-safe.

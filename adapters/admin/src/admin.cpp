@@ -4,6 +4,7 @@
 #include "format.hpp"
 #include "queries.hpp"
 #include "same_origin.hpp"
+#include "time_text.hpp"
 
 #include "switchyard/engine/error_code.hpp"
 #include "switchyard/json/config_to_json.hpp"
@@ -103,6 +104,7 @@ private:
         {"/metrics", &api::metrics},
         {"/admin/health", &api::health},
         {"/admin/budgets", &api::budgets},
+        {"/admin/usage", &api::usage},
         {"/admin/telemetry", &api::telemetry},
         {"/admin/config", &api::configuration},
         {"/admin/events", &api::events},
@@ -141,6 +143,7 @@ private:
              "POST /admin/circuits         {\"reset\":true} for all circuits\n"
              "GET  /admin/health           scores and latencies by provider\n"
              "GET  /admin/budgets          what is taken of each budget\n"
+             "GET  /admin/usage            requests, tokens and cost; group_by, since, until\n"
              "GET  /admin/telemetry        rows; since, until, provider, request_id, limit\n"
              "GET  /admin/config           the configuration, secrets redacted\n"
              "GET  /admin/events           server-sent events\n"
@@ -246,6 +249,30 @@ private:
             rows.push_back(to_json(b));
           reply_json(to, 200, {{"budgets", std::move(rows)}});
         }));
+  }
+
+  void usage(const exchange_ptr& x) const {
+    const auto question = parse_usage_query(x->request().query);
+    if (!question)
+      return refuse(x, errc::invalid_request, question.error());
+    const auto since = question->since.value_or(wall_time{});
+    const auto until = question->until.value_or(wall_time::max());
+    engine_->query_usage({since, until},
+                         on_thread_of(x, [q = *question](const exchange_ptr& to, const usage_answer& a) {
+                           if (!a.sums)
+                             return refuse(to, errc::store_unavailable, "the usage cannot be read: " + a.problem);
+                           json::array rows;
+                           for (const auto& row : grouped(*a.sums, q.by))
+                             rows.push_back(to_json(row, q.by));
+                           const auto time = [](const std::optional<wall_time>& t) {
+                             return t ? json::value(to_rfc3339(*t)) : json::value(nullptr);
+                           };
+                           reply_json(to, 200,
+                                      {{"group_by", group_names[static_cast<std::size_t>(q.by)]},
+                                       {"since", time(q.since)},
+                                       {"until", time(q.until)},
+                                       {"rows", std::move(rows)}});
+                         }));
   }
 
   void telemetry(const exchange_ptr& x) const {

@@ -1,5 +1,10 @@
 #include "format.hpp"
 
+#include "switchyard/admin/row_text.hpp"
+#include "switchyard/json/json_text.hpp"
+
+#include "queries.hpp"
+
 #include "time_text.hpp"
 
 #include <boost/json/value_from.hpp>
@@ -212,10 +217,29 @@ json::object to_json(const budget_figures& b) {
           {"window_ends", time_or_null(b.window_ends)}};
 }
 
+json::object to_json(const usage_row& u, usage_group by) {
+  const auto& t = u.totals;
+  return {{group_names[static_cast<std::size_t>(by)], u.name},
+          {"requests", t.requests},
+          {"input_tokens", t.input_tokens},
+          {"output_tokens", t.output_tokens},
+          {"estimated_requests", t.estimated},
+          {"cost", or_null(u.cost())},
+          {"unpriced_requests", t.unpriced}};
+}
+
 json::object to_json(const telemetry_row& row) {
   auto o = std::visit([](const auto& r) { return row_json(r); }, row.row);
   o["request_id"] = row.request_id;
   return o;
+}
+
+std::string row_text(const telemetry_row& row) {
+  return to_json_text(to_json(row));
+}
+
+std::string time_text(wall_time t) {
+  return to_rfc3339(t);
 }
 
 named to_json(const event& e) {

@@ -7,6 +7,7 @@
 #include <boost/url/params_encoded_view.hpp>
 #include <boost/url/parse_query.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace switchyard::admin {
@@ -22,13 +23,17 @@ std::string not_a_time(std::string_view key, std::string_view value) {
          " is no time: give RFC 3339 (2026-01-31T12:00:00Z) or Unix milliseconds";
 }
 
+std::string malformed() {
+  return "the query is malformed: percent-encode (%XX) what is neither a letter nor a digit";
+}
+
 } // namespace
 
 boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::string_view query) {
   telemetry_query q;
   const auto params = boost::urls::parse_query(query);
   if (!params)
-    return std::string{"the query is malformed: percent-encode (%XX) what is neither a letter nor a digit"};
+    return malformed();
   for (const auto& p : *params) {
     const auto key = p.key.decode();
     const auto value = p.value.decode();
@@ -47,6 +52,31 @@ boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::s
         return "limit=" + value + " is not accepted: give 1 to " + std::to_string(largest_limit);
     } else {
       return "unknown parameter " + key + ": known are since, until, provider, request_id, limit";
+    }
+  }
+  return q;
+}
+
+boost::system::result<usage_question, std::string> parse_usage_query(std::string_view query) {
+  usage_question q;
+  const auto params = boost::urls::parse_query(query);
+  if (!params)
+    return malformed();
+  for (const auto& p : *params) {
+    const auto key = p.key.decode();
+    const auto value = p.value.decode();
+    if (key == "since" || key == "until") {
+      const auto t = parse_time(value);
+      if (!t)
+        return not_a_time(key, value);
+      (key == "since" ? q.since : q.until) = t;
+    } else if (key == "group_by") {
+      const auto* name = std::ranges::find(group_names, value);
+      if (name == group_names.end())
+        return "group_by=" + value + " is not accepted: give tenant, route or model";
+      q.by = static_cast<usage_group>(name - group_names.begin());
+    } else {
+      return "unknown parameter " + key + ": known are group_by, since, until";
     }
   }
   return q;

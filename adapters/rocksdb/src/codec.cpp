@@ -274,4 +274,22 @@ std::optional<stored_budget> decode_budget(std::string_view value) {
   return in.done() && b.window > duration::zero() ? std::optional(std::move(b)) : std::nullopt;
 }
 
+std::string encode(const usage_totals& u) {
+  std::string out;
+  auto w = begin(out, layout::usage);
+  for (const auto count : {u.requests, u.input_tokens, u.output_tokens, u.estimated, u.unpriced})
+    w.varint(count);
+  w.real(u.cost);
+  return out;
+}
+
+std::optional<usage_totals> decode_usage(std::string_view value) {
+  auto in = open(value, layout::usage);
+  usage_totals u;
+  for (auto* count : {&u.requests, &u.input_tokens, &u.output_tokens, &u.estimated, &u.unpriced})
+    *count = in.varint();
+  u.cost = in.real();
+  return in.done() ? std::optional(u) : std::nullopt;
+}
+
 } // namespace switchyard::store

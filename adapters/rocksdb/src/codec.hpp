@@ -7,6 +7,7 @@
 #include "switchyard/engine/budget.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
 #include "switchyard/engine/telemetry.hpp"
+#include "switchyard/engine/usage.hpp"
 
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ enum class layout : std::uint8_t {
   reservation = 4,  ///< a stored_answer that is reserved; without what only an answer has
   rerun_answer = 5, ///< as `answer`, of unknown outcome
   budget = 6,       ///< a stored_budget without its name
+  usage = 7,        ///< usage_totals
 };
 
 /// The layout of a value; whatever its first byte says, also if no enumerator has that value. Zero when empty.
@@ -44,6 +46,9 @@ std::optional<stored_answer> decode_answer(std::string_view value);
 /// Without its name, which is the key.
 std::string encode(const stored_budget& b);
 std::optional<stored_budget> decode_budget(std::string_view value);
+
+std::string encode(const usage_totals& u);
+std::optional<usage_totals> decode_usage(std::string_view value);
 
 /// Only when an answer was stored and for how long it lives; reads none of its body.
 struct answer_age {

@@ -31,10 +31,10 @@ core::core(std::filesystem::path directory, options o, const open_hooks& hooks)
       next_flush_(monotonic() + hooks.flush_interval.count()) {}
 
 store_result<std::shared_ptr<core>> core::open(const std::filesystem::path& directory, const options& o,
-                                               const open_hooks& hooks) {
+                                               const open_hooks& hooks, open_database::creation how) {
   std::shared_ptr<core> self(new core(directory, o, hooks));
   const auto losses = find_log_losses(directory); // before the opening, which may remove logs
-  auto database = open_database::open(directory, o, hooks, open_database::creation::allowed);
+  auto database = open_database::open(directory, o, hooks, how);
   if (!database)
     return database.error();
   self->database_ = std::move(*database);
@@ -128,16 +128,19 @@ void core::keep_retention_going(const open_database& database) {
   database.db().Flush(how, {handles.begin(), handles.end()}).PermitUncheckedError();
 }
 
-store_result<void> core::compact() {
+store_result<void> core::compact(const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   auto database = use();
   if (!database)
     return database.error();
+  std::uint64_t done = 0;
   for (auto* handle : (*database)->handles()) {
     rocksdb::CompactRangeOptions how;
     how.bottommost_level_compaction =
         rocksdb::BottommostLevelCompaction::kForceOptimized; // or the filter would not see it
     if (auto s = (*database)->db().CompactRange(how, handle, nullptr, nullptr); !s.ok())
       return to_store_error("cannot compact the store in " + directory_.string(), s);
+    if (on_progress)
+      on_progress(++done, (*database)->handles().size());
   }
   return {};
 }

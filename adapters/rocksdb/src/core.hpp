@@ -27,7 +27,8 @@ class core {
 public:
   /// `directory` is the one prepared by `prepare_store_directory`; `o.clock` is set.
   static store_result<std::shared_ptr<core>> open(const std::filesystem::path& directory, const options& o,
-                                                  const open_hooks& hooks);
+                                                  const open_hooks& hooks,
+                                                  open_database::creation how = open_database::creation::allowed);
 
   core(const core&) = delete;
   core& operator=(const core&) = delete;
@@ -55,7 +56,8 @@ public:
   /// more, at most once in `resume_interval`.
   store_result<void> write(const std::function<void(rocksdb::WriteBatch&, const open_database&)>& fill, bool sync);
 
-  store_result<void> compact();
+  /// Told after each column family how many of how many are done.
+  store_result<void> compact(const std::function<void(std::uint64_t, std::uint64_t)>& on_progress = {});
 
   /// The first of `count` numbers that make telemetry keys of equal times differ, also across restarts: they start with
   /// the wall time of the opening.

@@ -2,6 +2,7 @@
 
 #include "forwarding_logger.hpp"
 #include "retention.hpp"
+#include "usage_merge.hpp"
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
@@ -122,6 +123,11 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
   index.write_buffer_size = hooks.write_buffer / 2;
   index.compaction_filter_factory = make_retention_filter(contents::telemetry_index, o.retention, o.clock);
 
+  auto usage = telemetry; // sums of an hour, each added to again and again: few, and small
+  usage.write_buffer_size = hooks.write_buffer / 8;
+  usage.compaction_filter_factory = make_retention_filter(contents::usage, o.retention, o.clock);
+  usage.merge_operator = std::make_shared<usage_merge>();
+
   auto answers = family_options(filtered, hooks);
   answers.compaction_filter_factory = make_retention_filter(contents::answers, o.retention, o.clock);
   answers.periodic_compaction_seconds = 12 * 3'600;
@@ -130,7 +136,9 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
           {"telemetry", telemetry},
           {"telemetry_by_request", index},
           {"answers", answers},
-          {"budgets", meta}}; // a few ledgers, each written again and again
+          {"budgets", meta}, // a few ledgers, each written again and again
+          {"telemetry_by_provider", index},
+          {"usage", usage}};
 }
 
 } // namespace switchyard::store

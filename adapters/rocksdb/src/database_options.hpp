@@ -22,6 +22,8 @@ enum family : std::uint8_t {
   family_index,
   family_answers,
   family_budgets,
+  family_providers,
+  family_usage,
   family_count
 };
 

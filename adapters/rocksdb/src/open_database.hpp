@@ -13,7 +13,8 @@ namespace switchyard::store {
 /// One opening of the RocksDB database, closed when it goes. What is only in memory then is in its write-ahead log.
 class open_database {
 public:
-  enum class creation : std::uint8_t { allowed, forbidden };
+  /// `read_only` neither locks nor writes.
+  enum class creation : std::uint8_t { allowed, forbidden, read_only };
 
   static store_result<std::unique_ptr<open_database>> open(const std::filesystem::path& directory, const options& o,
                                                            const open_hooks& hooks, creation c);
@@ -27,6 +28,8 @@ public:
 
 private:
   open_database() = default;
+  static store_result<std::unique_ptr<open_database>> open_read_only(const std::filesystem::path& directory,
+                                                                     const options& o, const open_hooks& hooks);
   store_result<void> check_format();
 
   std::unique_ptr<rocksdb::DB> db_;

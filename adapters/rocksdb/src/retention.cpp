@@ -23,6 +23,10 @@ public:
       return too_old(view(key));
     case contents::telemetry_index:
       return too_old(telemetry_key_of_index(view(key)));
+    case contents::usage: {
+      const auto usage = parse_usage_key(view(key));
+      return usage && after(usage->hour, std::chrono::hours(1)) < oldest_kept_;
+    }
     case contents::answers:
       break;
     }
@@ -30,6 +34,11 @@ public:
     // Only past its end: an answer from the future of a clock that was set back is refused at read [C18], but its
     // clock may be set right again.
     return age && after(age->stored_at, std::max(age->ttl, duration::zero())) <= now_;
+  }
+
+  // What is added to usage is filtered before it is added up.
+  bool FilterMergeOperand(int level, const rocksdb::Slice& key, const rocksdb::Slice& operand) const override {
+    return Filter(level, key, operand, nullptr, nullptr);
   }
 
 private:

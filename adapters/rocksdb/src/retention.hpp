@@ -13,10 +13,10 @@
 namespace switchyard::store {
 
 /// What a column family holds, hence where its entries' ages stand.
-enum class contents : std::uint8_t { telemetry, telemetry_index, answers };
+enum class contents : std::uint8_t { telemetry, telemetry_index, usage, answers };
 
 /// Makes filters that drop what is expired by `clock` when a compaction begins. Answers carry their own life;
-/// `retention` is for the other two. Entries that cannot be understood stay.
+/// `retention` is for the others. Entries that cannot be understood stay.
 std::shared_ptr<rocksdb::CompactionFilterFactory> make_retention_filter(contents what, duration retention,
                                                                         std::function<wall_time()> clock);
 

@@ -5,6 +5,7 @@
 #include "row_collector.hpp"
 #include "status.hpp"
 
+#include <algorithm>
 #include <ranges>
 
 namespace switchyard::store {
@@ -22,31 +23,45 @@ bool is_late(wall_time time, wall_time key_time) {
   return time < key_time || time >= after(key_time, slack);
 }
 
+/// The providers that have a row in what is stored under one key; each once.
+using provider_names = std::vector<std::string_view>;
+
+void add_name(provider_names& names, std::string_view provider) {
+  if (!provider.empty() && std::ranges::find(names, provider) == names.end())
+    names.push_back(provider);
+}
+
 void put(rocksdb::WriteBatch& batch, const open_database& database, const std::string& request_id,
-         const std::string& key, const std::string& value) {
+         const provider_names& providers, const std::string& key, const std::string& value) {
   // Putting into a batch in memory cannot fail: it has no size limit and no timestamps.
   batch.Put(database.handle(family_telemetry), key, value).PermitUncheckedError();
   batch.Put(database.handle(family_index), index_key(request_id, key), rocksdb::Slice()).PermitUncheckedError();
+  for (const auto provider : providers)
+    batch.Put(database.handle(family_providers), index_key(provider, key), rocksdb::Slice()).PermitUncheckedError();
 }
 
 class telemetry_store final : public telemetry_log {
 public:
   explicit telemetry_store(std::shared_ptr<core> c) : core_(std::move(c)) {}
 
-  store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records) override;
+  store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records,
+                            const usage_sums& usage) override;
+  store_result<usage_sums> usage(wall_time since, wall_time until) override;
   store_result<std::vector<telemetry_row>> query(const telemetry_query& q) override;
   store_result<void> scan(wall_time since, const std::function<void(const telemetry_record&)>& each) override;
 
 private:
   store_result<void> query_by_time(const open_database& database, const telemetry_query& q, wall_time oldest,
                                    row_collector& rows);
-  store_result<void> query_by_request(const open_database& database, const telemetry_query& q, row_collector& rows);
+  store_result<void> query_by_index(const open_database& database, family index, const std::string& lower,
+                                    const std::string& upper, row_collector& rows);
   void collect(std::string_view value, wall_time key_time, row_collector& rows);
 
   std::shared_ptr<core> core_;
 };
 
-store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const telemetry_record>> records) {
+store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const telemetry_record>> records,
+                                           const usage_sums& usage) {
   std::uint64_t entries = 0;
   for (const auto& r : records)
     entries += 1 + r->attempts.size(); // at most
@@ -55,13 +70,48 @@ store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const
     auto sequence = first; // the same keys when it has to be done again
     for (const auto& r : records) {
       const auto& id = r->request.request_id;
-      put(batch, database, id, telemetry_key(r->request.time, sequence++), encode(*r));
+      provider_names providers;
+      add_name(providers, r->request.provider);
+      for (const auto& a : r->attempts)
+        if (!is_late(a.time, r->request.time))
+          add_name(providers, a.provider);
+      put(batch, database, id, providers, telemetry_key(r->request.time, sequence++), encode(*r));
       for (const auto& a : r->attempts)
         if (is_late(a.time, r->request.time))
-          put(batch, database, id, telemetry_key(a.time, sequence++), encode(id, a));
+          put(batch, database, id, {a.provider}, telemetry_key(a.time, sequence++), encode(id, a));
     }
+    for (const auto& [key, totals] : usage)
+      batch.Merge(database.handle(family_usage), usage_key_text(key), encode(totals)).PermitUncheckedError();
   };
   return core_->write(fill, false);
+}
+
+store_result<usage_sums> telemetry_store::usage(wall_time since, wall_time until) {
+  auto leased = core_->use();
+  if (!leased)
+    return leased.error();
+  const open_database& database = **leased;
+  usage_key first, last;
+  first.hour = std::max(since, before(core_->now(), core_->settings().retention));
+  last.hour = until;
+  const auto lower = usage_key_text(first), upper = usage_key_text(last);
+  const rocksdb::Slice lower_bound = lower, upper_bound = upper;
+  rocksdb::ReadOptions how;
+  how.iterate_lower_bound = &lower_bound;
+  how.iterate_upper_bound = &upper_bound;
+  std::unique_ptr<rocksdb::Iterator> it(database.db().NewIterator(how, database.handle(family_usage)));
+  usage_sums found;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    const auto key = parse_usage_key(view(it->key()));
+    const auto totals = decode_usage(view(it->value()));
+    if (key && totals)
+      found.add(*key, *totals);
+    else
+      core_->count_unreadable();
+  }
+  if (!it->status().ok())
+    return to_store_error("cannot read usage", it->status());
+  return found;
 }
 
 void telemetry_store::collect(std::string_view value, wall_time key_time, row_collector& rows) {
@@ -101,16 +151,14 @@ store_result<void> telemetry_store::query_by_time(const open_database& database,
   return {};
 }
 
-store_result<void> telemetry_store::query_by_request(const open_database& database, const telemetry_query& q,
-                                                     row_collector& rows) {
-  auto lower = index_prefix(q.request_id);
-  auto upper = lower;
-  upper.back() = '\1'; // the first text after all that begin with the prefix
+store_result<void> telemetry_store::query_by_index(const open_database& database, family index,
+                                                   const std::string& lower, const std::string& upper,
+                                                   row_collector& rows) {
   rocksdb::Slice lower_bound = lower, upper_bound = upper;
   rocksdb::ReadOptions how;
   how.iterate_lower_bound = &lower_bound;
   how.iterate_upper_bound = &upper_bound;
-  std::unique_ptr<rocksdb::Iterator> it(database.db().NewIterator(how, database.handle(family_index)));
+  std::unique_ptr<rocksdb::Iterator> it(database.db().NewIterator(how, database.handle(index)));
   std::size_t read = 0;
   for (it->SeekToLast(); it->Valid() && read < max_entries_per_query; it->Prev(), ++read) {
     auto key = telemetry_key_of_index(view(it->key()));
@@ -123,7 +171,7 @@ store_result<void> telemetry_store::query_by_request(const open_database& databa
     auto s = database.db().Get({}, database.handle(family_telemetry), {key.data(), key.size()}, &value);
     if (s.ok())
       collect(view(value), *time, rows);
-    else if (!s.IsNotFound()) // the filters of the two families do not run at the same time
+    else if (!s.IsNotFound()) // the filters of the families do not run at the same time
       return to_store_error("cannot read telemetry", s);
   }
   if (!it->status().ok())
@@ -138,7 +186,18 @@ store_result<std::vector<telemetry_row>> telemetry_store::query(const telemetry_
   auto now = core_->now();
   auto oldest = before(now, core_->settings().retention);
   row_collector rows(q, oldest, after(now, core_->settings().retention)); // the upper end: [C18]
-  auto done = q.request_id.empty() ? query_by_time(**database, q, oldest, rows) : query_by_request(**database, q, rows);
+  store_result<void> done;
+  if (!q.request_id.empty()) {
+    auto upper = index_prefix(q.request_id);
+    upper.back() = '\1'; // the first text after all that begin with the prefix
+    done = query_by_index(**database, family_index, index_prefix(q.request_id), upper, rows);
+  } else if (!q.provider.empty()) {
+    const auto at = [&](wall_time time) { return index_key(q.provider, telemetry_key(time, 0)); };
+    done = query_by_index(**database, family_providers, at(before(std::max(oldest, q.since.value_or(oldest)), slack)),
+                          at(q.until.value_or(wall_time::max())), rows);
+  } else {
+    done = query_by_time(**database, q, oldest, rows);
+  }
   if (!done)
     return done.error();
   return rows.take();

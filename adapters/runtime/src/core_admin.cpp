@@ -84,21 +84,30 @@ void core_impl::describe_budgets(std::function<void(admin_result<std::vector<bud
                                    [on_done] { on_done(no_answer("the budgets")); });
 }
 
-void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
-  const auto fail = [on_done] { on_done({nullptr, silent_log}); };
+// What was answered is to be found: the writer first writes what waits in its queue.
+template <class Answer, class Query>
+void core_impl::ask_log(Query query, std::function<void(Answer)> on_done) {
+  const auto fail = [on_done] { on_done(Answer{nullptr, silent_log}); };
   const detail::gate::pass pass{actors_gate_};
   if (!pass)
     return fail();
-  // What was answered is to be found: the writer first writes what waits in its queue.
   ask<done>(
       *system_, writer_->get(), flush_telemetry{},
       [this, query, on_done, fail](done) {
         const detail::gate::pass still_open{actors_gate_};
         if (!still_open)
           return fail();
-        ask<telemetry_answer>(*system_, reader_->get(), switchyard::query_telemetry{query}, on_done, fail);
+        ask<Answer>(*system_, reader_->get(), query, on_done, fail);
       },
       fail);
+}
+
+void core_impl::query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) {
+  ask_log<telemetry_answer>(switchyard::query_telemetry{std::move(query)}, std::move(on_done));
+}
+
+void core_impl::query_usage(switchyard::query_usage query, std::function<void(usage_answer)> on_done) {
+  ask_log<usage_answer>(query, std::move(on_done));
 }
 
 wall_time core_impl::to_wall(time_point t) const {

@@ -55,6 +55,7 @@ public:
   void describe_health(std::function<void(admin_result<std::vector<provider_health>>)> on_done) override;
   void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) override;
   void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) override;
+  void query_usage(switchyard::query_usage query, std::function<void(usage_answer)> on_done) override;
   std::string metrics_text() override { return metrics_->expose(); }
   wall_time to_wall(time_point t) const override;
   std::shared_ptr<void> observe(std::shared_ptr<event_sink> observer) override;
@@ -67,6 +68,8 @@ public:
   const services& shared() const noexcept override { return *shared_; }
 
 private:
+  template <class Answer, class Query>
+  void ask_log(Query query, std::function<void(Answer)> on_done);
   std::optional<start_error> open_stores();
   std::optional<start_error> make_providers();
   void make_observers();

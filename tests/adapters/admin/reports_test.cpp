@@ -9,8 +9,8 @@ TEST_CASE("the start page names every path") {
   running_admin admin;
   const auto got = admin.call("GET", "/");
   CHECK(got.status == 200);
-  for (const auto* path : {"/metrics", "/admin/circuits", "/admin/health", "/admin/telemetry", "/admin/config",
-                           "/admin/events", "/healthz"})
+  for (const auto* path : {"/metrics", "/admin/circuits", "/admin/health", "/admin/budgets", "/admin/usage",
+                           "/admin/telemetry", "/admin/config", "/admin/events", "/healthz"})
     CHECK(has(got.body, path));
 }
 
@@ -80,6 +80,59 @@ TEST_CASE("a log that cannot be read is 503 and says why [H7]") {
   CHECK(got.status == 503);
   CHECK(error_of(got).at("code") == "store_unavailable");
   CHECK(has(message_of(got), "the disk is gone"));
+}
+
+TEST_CASE(
+    "budgets are shown with their limits, what is taken, and their windows; nulls where there is nothing [U1, H8]") {
+  auto c = three_routes();
+  budget_settings b;
+  b.requests = 5;
+  b.window = std::chrono::hours{2};
+  c.budgets.push_back(b);
+  running_admin admin{c};
+  CHECK(admin.get("/admin/budgets").at("budgets").as_array().empty());
+  admin.submit("chat");
+  const auto rows = admin.get("/admin/budgets").at("budgets").as_array();
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].at("tenant") == "");
+  CHECK(rows[0].at("route") == "*");
+  CHECK(rows[0].at("window_seconds") == 7200);
+  CHECK(rows[0].at("limits").at("requests") == 5);
+  CHECK(rows[0].at("limits").at("tokens").is_null());
+  CHECK(rows[0].at("used").at("requests") == 1);
+  CHECK(rows[0].at("reserved").at("requests") == 0);
+  CHECK(rows[0].at("window_started").is_string());
+  CHECK(rows[0].at("window_ends").is_string());
+}
+
+TEST_CASE("without budgets there are none to show [U1]") {
+  running_admin admin;
+  CHECK(admin.get("/admin/budgets").at("budgets").as_array().empty());
+}
+
+TEST_CASE("usage is shown by tenant, route or model, an unknown price as null [U2]") {
+  auto c = three_routes();
+  c.providers["good"].prices["m"] = {1'000'000, 2'000'000};
+  running_admin admin{c};
+  for (int i = 0; i < 3; ++i)
+    admin.submit("chat");
+  admin.submit("bad");
+  const auto by_tenant = admin.get("/admin/usage");
+  CHECK(by_tenant.at("group_by") == "tenant");
+  CHECK(by_tenant.at("since").is_null());
+  REQUIRE(by_tenant.at("rows").as_array().size() == 1);
+  const auto& row = by_tenant.at("rows").at(0);
+  CHECK(row.at("tenant") == "");
+  CHECK(row.at("requests") == 3);
+  CHECK(row.at("unpriced_requests") == 3); // the answer tells no tokens
+  CHECK(row.at("cost").is_null());
+  CHECK(admin.get("/admin/usage?group_by=route").at("rows").at(0).at("route") == "chat");
+  CHECK(admin.get("/admin/usage?group_by=model").at("rows").at(0).at("model") == "m");
+  CHECK(admin.get("/admin/usage?until=0").at("rows").as_array().empty());
+  for (const auto* query : {"group_by=provider", "since=x", "limit=5", "%"}) {
+    INFO(query);
+    CHECK(error_of(admin.call("GET", "/admin/usage?" + std::string{query})).at("code") == "invalid_request");
+  }
 }
 
 TEST_CASE("the configuration is shown with its defaults, numbers as a person writes them") {

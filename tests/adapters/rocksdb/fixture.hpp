@@ -67,9 +67,12 @@ inline telemetry_record make_record(std::string id, wall_time time, std::string 
 
 inline store_result<void> append(telemetry_log& log, const std::vector<telemetry_record>& records) {
   std::vector<std::shared_ptr<const telemetry_record>> batch;
-  for (const auto& r : records)
+  usage_sums usage;
+  for (const auto& r : records) {
     batch.push_back(std::make_shared<const telemetry_record>(r));
-  return log.append(batch);
+    usage.add(r.request);
+  }
+  return log.append(batch, usage);
 }
 
 inline stored_answer make_answer(std::string body, wall_time stored_at = epoch, duration ttl = 24h) {

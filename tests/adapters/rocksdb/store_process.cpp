@@ -24,7 +24,7 @@ void write_one(store::database& db, int i) {
   record.request.request_id = "request-" + std::to_string(i);
   record.request.time = answer.stored_at;
   std::vector<std::shared_ptr<const telemetry_record>> batch{std::make_shared<const telemetry_record>(record)};
-  if (!db.answers()->put("key " + std::to_string(i), answer) || !db.telemetry()->append(batch))
+  if (!db.answers()->put("key " + std::to_string(i), answer) || !db.telemetry()->append(batch, {}))
     std::_Exit(1);
 }
 

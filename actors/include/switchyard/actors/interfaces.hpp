@@ -34,6 +34,8 @@ SWITCHYARD_LOCAL_MESSAGE(drain_telemetry)
 SWITCHYARD_LOCAL_MESSAGE(flush_telemetry)
 SWITCHYARD_LOCAL_MESSAGE(query_telemetry)
 SWITCHYARD_LOCAL_MESSAGE(telemetry_answer)
+SWITCHYARD_LOCAL_MESSAGE(query_usage)
+SWITCHYARD_LOCAL_MESSAGE(usage_answer)
 SWITCHYARD_LOCAL_MESSAGE(key_answer)
 SWITCHYARD_LOCAL_MESSAGE(reserve_key)
 SWITCHYARD_LOCAL_MESSAGE(leave_key)
@@ -108,7 +110,9 @@ using telemetry_writer_actor = caf::typed_actor<
 /// Reads the log for the admin plane, on a thread of its own.
 using telemetry_reader_actor = caf::typed_actor<
     // From the admin plane. Answers rows, or a problem; no errors.
-    caf::replies_to<query_telemetry>::with<telemetry_answer>>;
+    caf::replies_to<query_telemetry>::with<telemetry_answer>,
+    // From the admin plane. Answers sums, or a problem; no errors.
+    caf::replies_to<query_usage>::with<usage_answer>>;
 
 /// One request; see request_flow.hpp.
 using request_actor = caf::typed_actor<

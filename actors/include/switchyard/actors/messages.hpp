@@ -90,6 +90,14 @@ struct telemetry_answer {
   std::string problem;
 };
 
+struct query_usage {
+  wall_time since{}, until{};
+};
+struct usage_answer {
+  std::shared_ptr<const usage_sums> sums; ///< null when the log failed
+  std::string problem;
+};
+
 /// The shard's word on a key. Sent as the answer to a reservation and once more to a joiner.
 struct key_answer {
   flow_input::key_verdict verdict;

@@ -6,6 +6,7 @@
 #include "switchyard/engine/idempotency_ledger.hpp"
 #include "switchyard/engine/telemetry.hpp"
 #include "switchyard/engine/time.hpp"
+#include "switchyard/engine/usage.hpp"
 
 #include <boost/system/result.hpp>
 #include <boost/throw_exception.hpp>
@@ -55,11 +56,16 @@ class telemetry_log {
 public:
   virtual ~telemetry_log() = default;
 
-  /// Writes all of the records or none.
-  virtual store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records) = 0;
+  /// Writes all of the records and adds to the usage, or does nothing. `usage` is not only that of these records: who
+  /// calls keeps what could not be written before.
+  virtual store_result<void> append(std::span<const std::shared_ptr<const telemetry_record>> records,
+                                    const usage_sums& usage) = 0;
 
   /// Rows, newest first.
   virtual store_result<std::vector<telemetry_row>> query(const telemetry_query& q) = 0;
+
+  /// The usage of the hours that began at or after `since` and before `until` [U2].
+  virtual store_result<usage_sums> usage(wall_time since, wall_time until) = 0;
 
   /// Every record whose request began at or after `since`, oldest first, for rebuilding read models [H5].
   virtual store_result<void> scan(wall_time since, const std::function<void(const telemetry_record&)>& each) = 0;

@@ -11,11 +11,12 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
 namespace switchyard {
 
-/// The bounded queue in front of the log. `push` is lock-free and never waits: a full queue drops the record and
-/// counts it [H7]. Thread-safe.
+/// The bounded queue in front of the log. `push` is lock-free and never waits for the log: a full queue drops the
+/// record, and counts it under a lock that is held for a moment [H7]. Thread-safe.
 class telemetry_queue {
 public:
   static constexpr std::size_t capacity = 16384;
@@ -32,13 +33,19 @@ public:
   std::unique_ptr<const telemetry_record> pop();
   /// The writer only: from here on `push` asks for a wake-up again.
   void rearm() noexcept { awake_.exchange(false, std::memory_order_acq_rel); }
-  /// Records dropped since the last call.
-  std::uint64_t take_dropped() noexcept { return dropped_.exchange(0, std::memory_order_relaxed); }
+  /// What was dropped since the last call: rows, and the usage in them, which is not lost with the rows [U2].
+  struct dropped {
+    std::uint64_t rows = 0;
+    usage_sums usage;
+  };
+  dropped take_dropped();
 
 private:
   boost::lockfree::queue<const telemetry_record*, boost::lockfree::capacity<capacity>> queue_;
   std::atomic<bool> awake_{false};
-  std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<bool> has_dropped_{false};
+  std::mutex dropped_mutex_; ///< only where the queue is full
+  dropped dropped_;
 };
 
 /// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread

@@ -40,7 +40,9 @@ struct change_circuit;
 struct circuit_description;
 struct provider_health;
 struct request_result;
+struct query_usage;
 struct telemetry_answer;
+struct usage_answer;
 struct telemetry_query;
 
 /// Why a runtime could not start.
@@ -157,6 +159,7 @@ public:
   /// Every ledger that has a window, by budget and tenant [U1].
   virtual void describe_budgets(std::function<void(admin_result<std::vector<budget_figures>>)> on_done) = 0;
   virtual void query_telemetry(telemetry_query query, std::function<void(telemetry_answer)> on_done) = 0;
+  virtual void query_usage(switchyard::query_usage query, std::function<void(usage_answer)> on_done) = 0;
   /// Prometheus text exposition.
   virtual std::string metrics_text() = 0;
 

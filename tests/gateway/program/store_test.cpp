@@ -1,0 +1,105 @@
+// switchyard-store beside a running gateway.
+
+#include "gateway_process.hpp"
+
+#include "adapters/http/server/fixture.hpp"
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <memory>
+
+using namespace switchyard;
+using namespace switchyard::gateway::test;
+using http::test::raw_client;
+
+namespace {
+
+struct outcome {
+  int status;
+  std::string output; ///< of both
+};
+
+outcome run_store(const std::string& arguments) {
+  const auto command = std::string{SWITCHYARD_STORE} + " " + arguments + " 2>&1";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe);
+  std::string output;
+  char piece[4096];
+  while (const auto got = std::fread(piece, 1, sizeof piece, pipe))
+    output.append(piece, got);
+  return {WEXITSTATUS(::pclose(pipe)), output};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("the tool reads beside a running gateway, and purges only without it") {
+  temp_dir folder;
+  const auto data = (folder.path() / "data").string();
+  const auto on_data = "--data-dir " + data + " ";
+  {
+    http::test::running_server provider{[](const std::shared_ptr<http::exchange>& x) {
+      header_list headers;
+      headers.add("Content-Type", "application/json");
+      x->reply(200, headers, R"({"choices":[{"message":{"content":"hello"},"finish_reason":"stop"}]})");
+    }};
+    gateway_process gateway{folder,
+                            {"--config",
+                             folder.write("switchyard.json", R"({
+                               "providers": { "p": { "base_url": "http://)" +
+                                                                 provider.server->address() + R"(/v1" } },
+                               "routes": { "chat": { "provider": "p", "model": "m" } },
+                               "gateway": { "listen": "127.0.0.1:0" }, "admin": { "listen": "127.0.0.1:0" } })"),
+                             "--data-dir", data}};
+    gateway.wait_ready();
+    raw_client c = gateway.client();
+    const std::string body = R"({"model":"chat","messages":[]})";
+    REQUIRE(c.send(
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nIdempotency-Key: secret-key\r\nX-Request-Id: the-id\r\n"
+        "Content-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body));
+    REQUIRE(c.receive().status == 200);
+
+    const auto stats = run_store(on_data + "stats");
+    CHECK(stats.status == 0);
+    CHECK(has(stats.output, "idempotency keys: 1 answered, 0 in flight or interrupted, 0 expired"));
+    CHECK_FALSE(has(stats.output, "secret-key"));
+    outcome row{};
+    CHECK(http::test::eventually([&] { // telemetry is written a moment after the answer
+      row = run_store(on_data + "request the-id");
+      return row.status == 0;
+    }));
+    CHECK(has(row.output, R"("kind":"request")"));
+    CHECK(has(row.output, R"("kind":"attempt")"));
+    const auto purge = run_store(on_data + "purge");
+    CHECK(purge.status == 1);
+    CHECK(has(purge.output, "is in use by another process"));
+  }
+  const auto check = run_store(on_data + "--progress check");
+  CHECK(check.status == 0);
+  CHECK(has(check.output, ", 0 problems"));
+  const auto purge = run_store(on_data + "--progress purge --older-than 1d");
+  CHECK(purge.status == 0);
+  CHECK(has(purge.output, "families"));
+}
+
+TEST_CASE("the tool says what is wrong with its use, and what there is not") {
+  temp_dir folder;
+  const auto on_data = "--data-dir " + folder.path().string() + " ";
+  CHECK(run_store("--help").status == 0);
+  CHECK(run_store("").status == 2);
+  CHECK(run_store("shrink").status == 2);
+  CHECK(run_store(on_data + "request").status == 2);
+  const auto age = run_store(on_data + "purge --older-than soon");
+  CHECK(age.status == 2);
+  CHECK(has(age.output, "give a positive duration with a unit"));
+  for (const auto* command : {"check", "stats", "request x", "purge"}) {
+    const auto missing = run_store(on_data + command);
+    CHECK(missing.status == 1);
+    CHECK(has(missing.output, "there is no store in " + folder.path().string()));
+  }
+}
