@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the measurements and prints their tables. Called by `./dev bench`; SWITCHYARD_BUILD_DIR is the build folder.
-#   bench/run.sh [micro] [gateway] [streams] [-- OPTIONS OF THE compare.py OF A SINGLE PART]
+#   bench/run.sh [micro] [pipeline] [store] [gateway] [streams] [-- OPTIONS OF THE SCRIPT OF A SINGLE PART]
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
@@ -11,11 +11,14 @@ while (($#)) && [[ $1 != -- ]]; do
   shift
 done
 (($#)) && shift
-((${#parts[@]})) || parts=(micro gateway streams)
+((${#parts[@]})) || parts=(micro pipeline store gateway streams)
 
 for part in "${parts[@]}"; do
   case $part in
     micro) python3 "$here/micro/table.py" "$build/bench/micro/switchyard-bench-micro" ;;
+    pipeline | store)
+      python3 "$here/$part/table.py" "$build/bench/$part/switchyard-bench-$part" --dir "$build" "$@"
+      ;;
     gateway) python3 "$here/gateway/compare.py" --gateway "$build/examples/gateway/switchyard-gateway" "$@" ;;
     streams)
       python3 "$here/streams/compare.py" --gateway "$build/examples/gateway/switchyard-gateway" \
@@ -23,7 +26,7 @@ for part in "${parts[@]}"; do
         --client "$build/bench/streams/switchyard-bench-streams" "$@"
       ;;
     *)
-      echo "bench: no part $part; there are micro, gateway and streams" >&2
+      echo "bench: no part $part; there are micro, pipeline, store, gateway and streams" >&2
       exit 2
       ;;
   esac

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -68,8 +70,8 @@ struct shard_state {
   std::vector<std::function<void(bool written)>> then; ///< what follows it, in order
   std::size_t bytes = 0;                               ///< of `changes`
   problem_log read_problems, write_problems;
-  bool scheduled = false;                 ///< a commit is on its way
-  std::map<std::string, key_change> owed; ///< keys that are free, which is still to be written
+  bool scheduled = false;     ///< a commit is on its way
+  std::set<std::string> owed; ///< keys that are free, which is still to be written
 
   // A store of the program's own may throw; the shard lives on.
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
@@ -109,33 +111,30 @@ struct shard_state {
     scheduled = false;
     if (changes.empty() && owed.empty())
       return;
-    auto batch = std::exchange(changes, {});
-    const auto fresh = batch.size();
+    std::vector<key_change> batch;
+    for (const auto& scope : owed)
+      batch.push_back({scope, nullptr});
+    std::ranges::move(std::exchange(changes, {}), std::back_inserter(batch)); // what is newer of a key comes later
     bytes = 0;
-    for (const auto& [scope, c] : owed)
-      batch.push_back(c);
-    // What is new of a key comes last.
-    std::rotate(batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(fresh), batch.end());
     const auto written = write(batch);
     if (written) {
       owed.clear();
     } else {
       write_problems.report(*shared, self->clock().now(),
                             "idempotency: the store cannot be written: " + written.error().message);
-      for (auto& c : batch)
-        owe(std::move(c));
+      for (const auto& c : batch) // who asked for a record is told that it failed
+        if (!c.record)
+          owe(c.scope);
     }
     // What follows may ask for the next commit.
     for (const auto& f : std::exchange(then, {}))
       f(static_cast<bool>(written));
   }
 
-  void owe(key_change c) {
-    if (c.record)
-      return; // who asked for it is told that it failed
+  void owe(const std::string& scope) {
     if (owed.size() >= most_owed)
       owed.erase(owed.begin());
-    owed.insert_or_assign(c.scope, c);
+    owed.insert(scope);
   }
 
   caf::result<key_answer> reserve(const reserve_key& r) {
@@ -270,8 +269,8 @@ struct shard_state {
   void release(const std::string& scope) {
     if (ledger.in_flight(scope))
       return;
-    owe({scope, nullptr});
-    schedule();
+    owe(scope); // free from now on, whatever the store still has
+    change({scope, nullptr}, [](bool) {});
   }
 
   void answer_joiners(const std::vector<waiter_id>& waiting, const settle_key& s, bool stored) {

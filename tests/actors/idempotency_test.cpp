@@ -426,6 +426,18 @@ TEST_CASE_METHOD(shard_fixture, "an impatient leader without joiners leaves its 
   CHECK(store->stored("k")->reserved); // the new one's
 }
 
+TEST_CASE_METHOD(shard_fixture, "a leader that ends before its reservation is written leaves its key free [I7]") {
+  const auto late = make();
+  caf::anon_send(late.actor, begin_request{});
+  caf::anon_send(late.actor, request_tick{end_by_itself}); // the shard hears of its end before it gets to the commit
+  run();
+  CHECK(in_flight() == 0);
+  CHECK_FALSE(store->stored("k"));
+  const auto next = reserve();
+  CHECK(next.told->last() == kind::lead);
+  CHECK_FALSE(next.told->answers[0].verdict.rerun);
+}
+
 TEST_CASE_METHOD(shard_fixture, "changes that come together are written together [I11]") {
   std::vector<submit> all;
   for (int i = 0; i < 100; ++i) {

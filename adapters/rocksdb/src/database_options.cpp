@@ -108,6 +108,12 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
   // A key that was never used is the common case of `find`: a filter of 10 bits answers it without the disk in 99 of
   // 100.
   filtered.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  // In pieces of 4 KiB, of which the cache holds those in use. Whole, the filter of a file with a million short answers
+  // is larger than a shard of the cache, which then never holds it: every look-up would read it from the file.
+  filtered.partition_filters = true;
+  filtered.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  filtered.metadata_block_size = 4096;
+  filtered.block_size = 4 << 10; // an answer is read alone: less to decompress for it
 
   auto meta = family_options(plain, hooks);
   meta.write_buffer_size = 64 << 10; // holds next to nothing
@@ -128,6 +134,11 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
   usage.compaction_filter_factory = make_retention_filter(contents::usage, o.retention, o.clock);
   usage.merge_operator = std::make_shared<usage_merge>();
 
+  // A few ledgers, each written again and again: the buffer must not fill so fast that a flush has to be waited for.
+  auto budgets = family_options(plain, hooks);
+  budgets.write_buffer_size = hooks.write_buffer / 4;
+  budgets.max_write_buffer_number = 3;
+
   auto answers = family_options(filtered, hooks);
   answers.compaction_filter_factory = make_retention_filter(contents::answers, o.retention, o.clock);
   answers.periodic_compaction_seconds = 12 * 3'600;
@@ -136,7 +147,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> column_families(const options& o, c
           {"telemetry", telemetry},
           {"telemetry_by_request", index},
           {"answers", answers},
-          {"budgets", meta}, // a few ledgers, each written again and again
+          {"budgets", budgets},
           {"telemetry_by_provider", index},
           {"usage", usage}};
 }
