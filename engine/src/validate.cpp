@@ -137,6 +137,20 @@ private:
           "no such route; accepted: \"*\" or a name in /routes: " + known_names(settings_.routes), "/routes");
     if (!budget.requests && !budget.tokens && !budget.cost)
       add(pointer, "", "a budget needs \"requests\", \"tokens\" or \"cost\"");
+    if (budget.cost)
+      warn_of_unpriced(budget, pointer);
+  }
+
+  // A cost that is not known counts nothing, so a budget of cost would never end there [U2].
+  void warn_of_unpriced(const budget_settings& budget, const std::string& pointer) {
+    for (const auto& [name, route] : settings_.routes) {
+      if (budget.route != "*" && fold_route_id(budget.route) != name)
+        continue;
+      const auto provider = settings_.providers.find(route.provider);
+      if (route.active && provider != settings_.providers.end() && !provider->second.prices.contains(route.model))
+        found_.warnings.push_back(pointer + "/cost: route " + json_quoted(name) + " has no price for its model " +
+                                  json_quoted(route.model) + "; its requests count nothing");
+    }
   }
 
   void check_tenants() {

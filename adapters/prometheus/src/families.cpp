@@ -14,7 +14,8 @@ constexpr std::array call_outcomes{"success", "slow_success", "failure", "neutra
 static_assert(static_cast<std::size_t>(outcome::slow_success) == 1 &&
               static_cast<std::size_t>(outcome::cancelled) == 4);
 
-constexpr std::array idempotency_results{"lead", "join", "replay", "conflict", "in_flight", "unavailable", "other"};
+constexpr std::array idempotency_results{"lead",        "join",  "replay",      "conflict", "in_flight",
+                                         "unavailable", "rerun", "interrupted", "other"};
 
 double seconds(duration d) noexcept {
   return std::chrono::duration<double>(d).count();

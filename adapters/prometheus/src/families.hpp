@@ -43,7 +43,7 @@ public:
 
 private:
   static constexpr std::size_t call_outcome_count = 5;
-  static constexpr std::size_t idempotency_result_count = 7;
+  static constexpr std::size_t idempotency_result_count = 9;
 
   route_series& route(std::string_view id);
   circuit_series& circuit(std::string_view id);

@@ -121,12 +121,13 @@ std::optional<start_error> core_impl::start() {
 std::optional<start_error> core_impl::open_stores() {
   log_ = options_.telemetry;
   answers_ = options_.answers;
+  budget_store_ = options_.budgets;
   if (options_.in_memory) {
     if (!answers_)
       answers_ = std::make_shared<memory_answers>();
     return std::nullopt;
   }
-  if (log_ && answers_)
+  if (log_ && answers_ && (budget_store_ || config_.budgets.empty()))
     return std::nullopt;
   store::options o;
   o.block_cache = config_.store.block_cache;
@@ -142,7 +143,8 @@ std::optional<start_error> core_impl::open_stores() {
     log_ = (*database)->telemetry();
   if (!answers_)
     answers_ = (*database)->answers();
-  budget_store_ = (*database)->budgets();
+  if (!budget_store_)
+    budget_store_ = (*database)->budgets();
   return std::nullopt;
 }
 

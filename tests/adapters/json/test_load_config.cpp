@@ -88,6 +88,17 @@ TEST_CASE("a fallback that does not exist or is inactive is a warning only [B2]"
   CHECK(contains(conf.warnings[2], "/routes/chat/fallback/3"));
 }
 
+TEST_CASE("a budget of cost warns of the routes whose model has no price: they count nothing there [U1, U2]") {
+  const auto conf = loaded(
+      R"({"providers": {"a": {"base_url": "http://h", "prices": {"m": {"input_per_million": 1, "output_per_million": 2}}}},
+    "routes": {"chat": {"provider": "a", "model": "m"}, "other": {"provider": "a", "model": "n"},
+               "off": {"provider": "a", "model": "x", "active": false}},
+    "budgets": [{"cost": 5}, {"cost": 5, "route": "Chat"}, {"tokens": 5}]})");
+  REQUIRE(conf.warnings.size() == 1);
+  CHECK(conf.warnings[0] ==
+        "/budgets/0/cost: route \"other\" has no price for its model \"n\"; its requests count nothing");
+}
+
 TEST_CASE("whole numbers may be written as 5.0 or 1e3, and sizes as numbers or with a unit") {
   CHECK(loaded(with(smallest, "/circuits/default/consecutive_failures", "5.0"))
             .circuits.at("default")

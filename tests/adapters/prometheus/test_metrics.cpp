@@ -137,7 +137,8 @@ TEST_CASE("fallbacks are counted by pair [M B3]") {
 
 TEST_CASE("every result of a submit with a key has its counter, an unheard-of one is other [M I]") {
   metrics_fixture f;
-  for (std::string result : {"lead", "join", "replay", "conflict", "in_flight", "unavailable"}) {
+  for (std::string result :
+       {"lead", "join", "replay", "conflict", "in_flight", "unavailable", "rerun", "interrupted"}) {
     CHECK(f.value("idempotency_total", {{"result", result}}) == 0);
     f.m.on_event(idempotency_event{result});
     CHECK(f.value("idempotency_total", {{"result", result}}) == 1);

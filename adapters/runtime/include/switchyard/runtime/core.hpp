@@ -34,6 +34,7 @@ class io_threads; // switchyard/http/io_threads.hpp
 // What an embedding program seldom needs stands in switchyard/actors/stores.hpp, messages.hpp and request_result.hpp:
 // they are large.
 class answer_store;
+class budget_store;
 class circuit_cell;
 class telemetry_log;
 struct change_circuit;
@@ -72,6 +73,7 @@ struct core_options {
   /// Stores of the program's own; where null RocksDB in `config.telemetry.path` serves.
   std::shared_ptr<telemetry_log> telemetry;
   std::shared_ptr<answer_store> answers;
+  std::shared_ptr<budget_store> budgets;
   /// Without a data directory: telemetry is not written, answers of idempotency keys are kept in memory only.
   bool in_memory = false;
 };
