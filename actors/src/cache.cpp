@@ -1,13 +1,12 @@
 #include "switchyard/actors/cache.hpp"
 
-#include "shared_result.hpp"
+#include "joiners.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,7 +37,7 @@ struct cache_state {
   cache_actor::stateful_pointer<cache_state> self = nullptr;
   std::shared_ptr<const services> shared;
   std::unique_ptr<response_cache> cache;
-  std::unordered_map<waiter_id, request_actor> joiners;
+  switchyard::joiners joiners;
   std::map<caf::actor_addr, lead> leads;
 
   time_point now() const { return self->clock().now(); }
@@ -57,7 +56,7 @@ struct cache_state {
       break;
     case kind::joined:
       answer.verdict.what = verdict_kind::joined;
-      joiners[l.waiter] = asker;
+      joiners.add(l.waiter, asker);
       break;
     case kind::lead:
       answer.verdict.what = verdict_kind::lead;
@@ -82,7 +81,7 @@ struct cache_state {
 
   void leave(const leave_cache& l) {
     cache->leave(l.place, l.waiter);
-    joiners.erase(l.waiter);
+    joiners.remove(l.waiter);
   }
 
   // Comes from a request actor, or in its name: the token says whose it is.
@@ -115,13 +114,7 @@ struct cache_state {
         answer.verdict.code = result->code;
       answer.result = std::move(result);
     }
-    for (const auto waiter : waiting) {
-      const auto node = joiners.extract(waiter);
-      if (node.empty())
-        continue;
-      answer.waiter = waiter;
-      self->send(node.mapped(), answer);
-    }
+    joiners.tell(self, waiting, answer);
   }
 
   void leader_down(const caf::down_msg& down) {
@@ -137,15 +130,15 @@ struct cache_state {
   void promote(lead lost) {
     while (const auto next = cache->lead_lost(lost.place, lost.token)) {
       lost.token = next->token;
-      const auto node = joiners.extract(next->waiter);
-      if (node.empty())
+      const auto heir = joiners.take(next->waiter);
+      if (!heir)
         continue;
-      watch(node.mapped(), lost.place, lost.token);
+      watch(heir, lost.place, lost.token);
       cache_answer answer;
       answer.verdict.what = verdict_kind::lead;
       answer.waiter = next->waiter;
       answer.token = lost.token;
-      self->send(node.mapped(), answer);
+      self->send(heir, answer);
       return;
     }
   }

@@ -1,7 +1,7 @@
 #include "switchyard/actors/idempotency.hpp"
 
+#include "joiners.hpp"
 #include "problem_log.hpp"
-#include "shared_result.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
@@ -14,7 +14,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,7 +62,7 @@ struct shard_state {
   std::shared_ptr<answer_store> store;
   std::shared_ptr<const services> shared;
   idempotency_ledger ledger;
-  std::unordered_map<waiter_id, request_actor> joiners;
+  switchyard::joiners joiners;
   std::map<caf::actor_addr, lead> leads;
 
   std::vector<key_change> changes;                     ///< since the last commit
@@ -157,7 +156,7 @@ struct shard_state {
     case reserve_result::kind::lead:
       return begin_lead(request, result, sender);
     case reserve_result::kind::joined:
-      joiners[request.waiter] = sender;
+      joiners.add(request.waiter, sender);
       return told(answer, verdict_kind::joined, "join");
     case reserve_result::kind::replay:
       answer.result = replay_of(*result.answer);
@@ -215,7 +214,7 @@ struct shard_state {
   void refuse(const std::vector<waiter_id>& waiting) {
     key_answer answer;
     answer.verdict.what = verdict_kind::unavailable;
-    tell(waiting, answer);
+    joiners.tell(self, waiting, answer);
   }
 
   key_answer told(key_answer answer, verdict_kind kind, std::string_view event) const {
@@ -286,22 +285,12 @@ struct shard_state {
       if (answer.result->what == request_result::kind::own_error)
         answer.verdict.code = answer.result->code;
     }
-    tell(waiting, answer);
-  }
-
-  void tell(const std::vector<waiter_id>& waiting, key_answer answer) {
-    for (const auto waiter : waiting) {
-      const auto node = joiners.extract(waiter);
-      if (node.empty())
-        continue;
-      answer.waiter = waiter;
-      self->send(node.mapped(), answer);
-    }
+    joiners.tell(self, waiting, answer);
   }
 
   void leave(const leave_key& l) {
     ledger.leave(l.scope, l.waiter);
-    joiners.erase(l.waiter);
+    joiners.remove(l.waiter);
   }
 
   void leader_down(const caf::down_msg& down) {
@@ -321,16 +310,16 @@ struct shard_state {
   bool promote(const std::string& scope, owner_token token, bool interrupted) {
     while (const auto next = ledger.lead_lost(scope, token, interrupted)) {
       token = next->token;
-      const auto node = joiners.extract(next->waiter);
-      if (node.empty())
+      const auto heir = joiners.take(next->waiter);
+      if (!heir)
         continue;
       // Should this one be dead as well, monitoring it tells us at once, and the next one leads.
-      watch(node.mapped(), scope, token);
+      watch(heir, scope, token);
       key_answer answer;
       answer.waiter = next->waiter;
       answer.token = token;
       answer.verdict.rerun = ledger.is_rerun(scope);
-      grant(scope, answer, node.mapped());
+      grant(scope, answer, heir);
       return true;
     }
     return false;

@@ -5,9 +5,11 @@ table.py BINARY [--dir FOLDER] [--json FILE] [OPTIONS OF THE BINARY]
 """
 import argparse
 import json
-import subprocess
-import tempfile
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from programs import measured  # noqa: E402
 
 YARDSTICK = "without a key"
 
@@ -18,9 +20,7 @@ def main():
     parser.add_argument("--dir", type=Path, default=Path.cwd(), help="the stores go below it; durability depends on its disk")
     parser.add_argument("--json", type=Path)
     options, rest = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="switchyard-bench-", dir=options.dir) as folder:
-        out = subprocess.run([options.binary, "--dir", folder, *rest], check=True, stdout=subprocess.PIPE, text=True).stdout
-    modes = json.loads(out)
+    modes = measured(options.binary, options.dir, rest)
     print("| requests | per second | of those without a key | CPU of the process per request |\n|---|---|---|---|")
     for name, m in modes.items():
         ratio = "" if name == YARDSTICK else f"{m['rate'] / modes[YARDSTICK]['rate']:.2f}x"

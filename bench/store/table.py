@@ -5,9 +5,11 @@ table.py BINARY [--dir FOLDER] [--json FILE] [OPTIONS OF THE BINARY]
 """
 import argparse
 import json
-import subprocess
-import tempfile
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from programs import measured  # noqa: E402
 
 
 def main():
@@ -16,9 +18,7 @@ def main():
     parser.add_argument("--dir", type=Path, default=Path.cwd(), help="the stores go below it; they take some 3 GiB")
     parser.add_argument("--json", type=Path)
     options, rest = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="switchyard-bench-", dir=options.dir) as folder:
-        out = subprocess.run([options.binary, "--dir", folder, *rest], check=True, stdout=subprocess.PIPE, text=True).stdout
-    stores = list(json.loads(out).values())
+    stores = list(measured(options.binary, options.dir, rest).values())
     least = stores[0]
     print("| keys | reserve p50 | p99 | replay p50 | p99 | memory | disk | to fill | to open |\n" + "|---" * 9 + "|")
     for s in stores:

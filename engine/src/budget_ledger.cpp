@@ -139,7 +139,7 @@ budget_ledger::verdict budget_ledger::reserve(budget_reservation id, std::string
       continue;
     v.admitted = false;
     if (v.message.empty())
-      v.message = refusal(l, estimate, hopeless);
+      v.message = refusal(l, estimate);
     if (l.begun)
       v.retry_after = std::max(v.retry_after.value_or(duration::zero()), l.started + budgets_[i].window - now);
     hopeless = hopeless || exceeds(estimate, budgets_[i]);
@@ -163,28 +163,35 @@ budget_ledger::verdict budget_ledger::reserve(budget_reservation id, std::string
   return v;
 }
 
-std::string budget_ledger::refusal(const ledger& l, const budget_amount& estimate, bool& hopeless) const {
+std::string budget_ledger::refusal(const ledger& l, const budget_amount& estimate) const {
   const auto& b = budgets_[l.budget];
-  std::string unit, limit, used, wanted;
+  std::string unit, limit, left, wanted;
+  bool hopeless = false;
   if (b.requests && sum(l.used.requests, estimate.requests) > *b.requests) {
     unit = "requests";
-    limit = std::to_string(*b.requests), used = std::to_string(l.used.requests),
-    wanted = std::to_string(estimate.requests);
+    limit = std::to_string(*b.requests);
     hopeless = estimate.requests > *b.requests;
   } else if (b.tokens && sum(l.used.tokens, estimate.tokens) > *b.tokens) {
     unit = "tokens";
-    limit = std::to_string(*b.tokens), used = std::to_string(l.used.tokens), wanted = std::to_string(estimate.tokens);
+    limit = std::to_string(*b.tokens);
+    left = std::to_string(difference(*b.tokens, l.used.tokens));
+    wanted = std::to_string(estimate.tokens);
     hopeless = estimate.tokens > *b.tokens;
   } else {
     unit = "cost";
-    limit = real_text(b.cost.value_or(0)), used = real_text(l.used.cost), wanted = real_text(estimate.cost);
+    limit = real_text(b.cost.value_or(0));
+    left = real_text(std::max(0.0, b.cost.value_or(0) - l.used.cost));
+    wanted = real_text(estimate.cost);
     hopeless = b.cost && estimate.cost > *b.cost * cost_slack;
   }
-  const auto of =
-      "the budget of " + limit + " " + unit + " in " + format_duration(b.window) + " (route " + b.route + ")";
+  const auto of = "the budget of " + limit + " " + unit + " in " + format_duration(b.window) + " for " +
+                  (b.tenant == any ? "each tenant" : "tenant " + b.tenant) + " and " +
+                  (b.route == any ? "all routes" : "route " + b.route);
   if (hopeless)
     return "this request is estimated at " + wanted + " " + unit + ", more than " + of;
-  return of + " does not suffice: " + used + " taken, and this request is estimated at " + wanted;
+  if (left.empty())
+    return of + " is used up";
+  return of + " has " + left + " left, and this request is estimated at " + wanted;
 }
 
 void budget_ledger::settle(budget_reservation id, const std::optional<budget_amount>& actual, wall_time wall) {

@@ -200,9 +200,18 @@ json::object to_json(const provider_health& h) {
           {"p99_ms", ms_or_null(f.p99)}};
 }
 
+namespace {
+
+// Sums of costs carry rounding errors that nobody wants to read.
+double money(double sum) {
+  return std::round(sum * 1e9) / 1e9;
+}
+
+} // namespace
+
 json::object to_json(const budget_figures& b) {
   const auto amount = [](const budget_amount& a) {
-    return json::object{{"requests", a.requests}, {"tokens", a.tokens}, {"cost", a.cost}};
+    return json::object{{"requests", a.requests}, {"tokens", a.tokens}, {"cost", money(a.cost)}};
   };
   const auto time_or_null = [](const std::optional<wall_time>& t) {
     return t ? json::value(to_rfc3339(*t)) : json::value(nullptr);
@@ -224,7 +233,7 @@ json::object to_json(const usage_row& u, usage_group by) {
           {"input_tokens", t.input_tokens},
           {"output_tokens", t.output_tokens},
           {"estimated_requests", t.estimated},
-          {"cost", or_null(u.cost())},
+          {"cost", u.cost() ? json::value(money(*u.cost())) : json::value(nullptr)},
           {"unpriced_requests", t.unpriced}};
 }
 

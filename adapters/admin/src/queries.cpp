@@ -23,26 +23,43 @@ std::string not_a_time(std::string_view key, std::string_view value) {
          " is no time: give RFC 3339 (2026-01-31T12:00:00Z) or Unix milliseconds";
 }
 
-std::string malformed() {
-  return "the query is malformed: percent-encode (%XX) what is neither a letter nor a digit";
+/// What is wrong with a parameter; nothing when all is well.
+using objection = std::optional<std::string>;
+
+// Shows every parameter of a query to `take`.
+template <class Take>
+objection read_parameters(std::string_view query, Take take) {
+  const auto params = boost::urls::parse_query(query);
+  if (!params)
+    return "the query is malformed: percent-encode (%XX) what is neither a letter nor a digit";
+  for (const auto& p : *params)
+    if (auto wrong = take(p.key.decode(), p.value.decode()))
+      return wrong;
+  return std::nullopt;
+}
+
+// `since` and `until`; whether the parameter is one of them.
+bool is_time(std::string_view key) {
+  return key == "since" || key == "until";
+}
+
+template <class Query>
+objection read_time(const std::string& key, const std::string& value, Query& q) {
+  const auto t = parse_time(value);
+  if (!t)
+    return not_a_time(key, value);
+  (key == "since" ? q.since : q.until) = t;
+  return std::nullopt;
 }
 
 } // namespace
 
 boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::string_view query) {
   telemetry_query q;
-  const auto params = boost::urls::parse_query(query);
-  if (!params)
-    return malformed();
-  for (const auto& p : *params) {
-    const auto key = p.key.decode();
-    const auto value = p.value.decode();
-    if (key == "since" || key == "until") {
-      const auto t = parse_time(value);
-      if (!t)
-        return not_a_time(key, value);
-      (key == "since" ? q.since : q.until) = t;
-    } else if (key == "provider") {
+  const auto wrong = read_parameters(query, [&](const std::string& key, const std::string& value) -> objection {
+    if (is_time(key))
+      return read_time(key, value, q);
+    if (key == "provider") {
       q.provider = value;
     } else if (key == "request_id") {
       q.request_id = value;
@@ -53,32 +70,28 @@ boost::system::result<telemetry_query, std::string> parse_telemetry_query(std::s
     } else {
       return "unknown parameter " + key + ": known are since, until, provider, request_id, limit";
     }
-  }
+    return std::nullopt;
+  });
+  if (wrong)
+    return *wrong;
   return q;
 }
 
 boost::system::result<usage_question, std::string> parse_usage_query(std::string_view query) {
   usage_question q;
-  const auto params = boost::urls::parse_query(query);
-  if (!params)
-    return malformed();
-  for (const auto& p : *params) {
-    const auto key = p.key.decode();
-    const auto value = p.value.decode();
-    if (key == "since" || key == "until") {
-      const auto t = parse_time(value);
-      if (!t)
-        return not_a_time(key, value);
-      (key == "since" ? q.since : q.until) = t;
-    } else if (key == "group_by") {
-      const auto* name = std::ranges::find(group_names, value);
-      if (name == group_names.end())
-        return "group_by=" + value + " is not accepted: give tenant, route or model";
-      q.by = static_cast<usage_group>(name - group_names.begin());
-    } else {
+  const auto wrong = read_parameters(query, [&](const std::string& key, const std::string& value) -> objection {
+    if (is_time(key))
+      return read_time(key, value, q);
+    if (key != "group_by")
       return "unknown parameter " + key + ": known are group_by, since, until";
-    }
-  }
+    const auto* name = std::ranges::find(group_names, value);
+    if (name == group_names.end())
+      return "group_by=" + value + " is not accepted: give tenant, route or model";
+    q.by = static_cast<usage_group>(name - group_names.begin());
+    return std::nullopt;
+  });
+  if (wrong)
+    return *wrong;
   return q;
 }
 

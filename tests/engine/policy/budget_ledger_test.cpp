@@ -58,8 +58,7 @@ TEST_CASE("a budget admits exactly what it has, and says when there is more [U1]
   CHECK(w.reserve());
   CHECK_FALSE(w.reserve());
   CHECK(w.last.retry_after == 50min); // the window began with the first charge
-  CHECK(w.last.message == "the budget of 2 requests in 1h (route *) does not suffice: 2 taken, and this request is "
-                          "estimated at 1");
+  CHECK(w.last.message == "the budget of 2 requests in 1h for each tenant and all routes is used up");
   w.now += 50min - 1ns;
   CHECK_FALSE(w.reserve());
   w.now += 1ns;
@@ -95,7 +94,14 @@ TEST_CASE("an estimate above the whole budget is refused without a wait: there i
   CHECK_FALSE(w.reserve({1, 1001, 0}));
   CHECK_FALSE(w.last.retry_after);
   CHECK(w.last.message ==
-        "this request is estimated at 1001 tokens, more than the budget of 1000 tokens in 1h (route *)");
+        "this request is estimated at 1001 tokens, more than the budget of 1000 tokens in 1h for each "
+        "tenant and all routes");
+  CHECK(w.reserve({1, 900, 0}));
+  CHECK_FALSE(w.reserve({1, 200, 0}));
+  CHECK(w.last.message ==
+        "the budget of 1000 tokens in 1h for each tenant and all routes has 100 left, and this request is "
+        "estimated at 200");
+  w.now += 1h;
   CHECK(w.ledger.describe(w.now).empty()); // nothing was charged
 }
 

@@ -83,7 +83,7 @@ private:
   wall_time steady(wall_time now);
   ledger& ledger_of(std::size_t budget, std::string_view tenant, wall_time now);
   void end_window_if_due(ledger& l, wall_time now) const;
-  std::string refusal(const ledger& l, const budget_amount& estimate, bool& hopeless) const;
+  std::string refusal(const ledger& l, const budget_amount& estimate) const;
   void changed(const std::string& name, ledger& l);
   void forget_old(wall_time now);
 
