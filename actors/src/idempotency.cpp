@@ -28,7 +28,7 @@ namespace {
 using verdict_kind = flow_input::key_verdict::kind;
 
 // The answer as a replay shows it: content type and body only.
-std::shared_ptr<const request_result> replay_of(const stored_answer& stored) {
+std::shared_ptr<request_result> replay_of(const stored_answer& stored) {
   auto content = std::make_shared<request_result::payload>();
   content->status = stored.status;
   content->headers.add("Content-Type", stored.content_type);
@@ -277,13 +277,15 @@ struct shard_state {
       return refuse(waiting);
     key_answer answer;
     answer.verdict.what = verdict_kind::answered;
-    answer.verdict.success = s.answer != nullptr;
     if (s.answer || s.result) {
-      answer.result = s.answer ? replay_of(*s.answer) : std::make_shared<request_result>(shared_with_others(*s.result));
-      answer.verdict.status = status_of(*answer.result);
-      answer.verdict.failure = answer.result->failure;
-      if (answer.result->what == request_result::kind::own_error)
-        answer.verdict.code = answer.result->code;
+      auto result = s.answer ? replay_of(*s.answer) : std::make_shared<request_result>(shared_with_others(*s.result));
+      result->replayed = result->ok();
+      answer.verdict.success = result->ok();
+      answer.verdict.status = status_of(*result);
+      answer.verdict.failure = result->failure;
+      if (result->what == request_result::kind::own_error)
+        answer.verdict.code = result->code;
+      answer.result = std::move(result);
     }
     joiners.tell(self, waiting, answer);
   }

@@ -210,7 +210,8 @@ reserve_key request_runner::reservation(waiter_id waiter) {
 settle_key request_runner::settlement(bool success) const {
   settle_key message{spec_.key->scope, token_, nullptr, nullptr};
   auto result = result_of(flow_.result());
-  if (!success || spec_.stream || !result->content) {
+  // An expired answer helps this time; the next submit is to get a fresh one.
+  if (!success || spec_.stream || !result->content || result->stale) {
     message.result = std::move(result);
     return message;
   }

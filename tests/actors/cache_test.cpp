@@ -149,6 +149,32 @@ TEST_CASE_METHOD(cache_fixture, "without a cache in its place a request runs [U3
   CHECK_FALSE(r.result().cached);
 }
 
+TEST_CASE_METHOD(stale_fixture,
+                 "an expired answer is not kept under a key: the next submit gets a fresh one [I5, U3]") {
+  const auto submit_keyed = [&] {
+    auto s = spec({.key = "k"});
+    s.flow.cacheable = true;
+    s.cache = request_cache{{"x", true}, {}};
+    return start(std::move(s));
+  };
+  submit_cached();
+  end(answer("one"));
+  pass(10s);
+  const auto leader = submit_keyed(), joiner = submit_keyed();
+  end(http_error(503, failure_class::server_error));
+  CHECK(leader.result().stale);
+  CHECK_FALSE(leader.result().replayed);
+  CHECK(joiner.result().ok());
+  CHECK(joiner.result().stale);
+  CHECK(joiner.result().replayed);
+  CHECK(joiner.result().attempts == 0);
+  CHECK_FALSE(store->stored("k"));
+  const auto next = submit_keyed();
+  end(answer("two"));
+  CHECK(next.result().attempts == 1);
+  CHECK_FALSE(next.result().stale);
+}
+
 TEST_CASE_METHOD(stale_fixture, "when every route fails an expired answer serves the leader and who joined it [U3]") {
   const auto first = submit_cached();
   end(answer("one"));

@@ -54,7 +54,12 @@ TEST_CASE("a store is looked into while it is open elsewhere, and not changed by
     CHECK(checked.problems.empty());
     CHECK(checked.entries >= 10);
   }
-  CHECK(contents_of(dir.store()) == before);
+  // Nothing new and nothing other; the open database itself may meanwhile remove a file of its own that is obsolete.
+  for (const auto& [file, bytes] : contents_of(dir.store())) {
+    CAPTURE(file);
+    REQUIRE(before.contains(file));
+    CHECK(before.at(file) == bytes);
+  }
   CHECK(db->answers()->put("later", make_answer("body")));
 }
 
