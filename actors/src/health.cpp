@@ -24,11 +24,14 @@ namespace {
 
 using figures_list = std::vector<provider_health>;
 
+constexpr std::chrono::seconds publish_interval{1};
+
 struct health_state {
   static inline const char* name = "switchyard.health";
 
   health_settings settings;
   std::shared_ptr<const services> shared;
+  std::shared_ptr<health_board> board; ///< null: nobody sorts by health
   std::map<std::string, health_window, std::less<>> providers;
 
   void add(const std::vector<scored_attempt>& attempts) {
@@ -41,6 +44,15 @@ struct health_state {
     }
     for (const auto& [provider, window] : providers)
       shared->emit(health_event{provider, window.figures(now).score});
+    publish();
+  }
+
+  void publish() const {
+    if (!board)
+      return;
+    const auto now = shared->wall_clock();
+    for (const auto& [provider, window] : providers)
+      board->publish(provider, window.figures(now).score);
   }
 
   figures_list describe() const {
@@ -54,23 +66,33 @@ struct health_state {
 
 health_actor::behavior_type health_behavior(health_actor::stateful_pointer<health_state> self, health_settings settings,
                                             std::shared_ptr<const std::vector<scored_attempt>> history,
-                                            std::shared_ptr<const services> shared) {
+                                            std::shared_ptr<const services> shared,
+                                            std::shared_ptr<health_board> board) {
   auto& s = self->state;
   s.settings = settings;
   s.shared = std::move(shared);
+  s.board = std::move(board);
   s.add(*history);
+  if (s.board)
+    self->delayed_send(self, publish_interval, publish_health{});
   return {
       [&s](const health_batch& batch) { s.add(*batch.attempts); },
       [&s](const describe_health&) { return s.describe(); },
+      [self, &s](const publish_health&) {
+        s.publish();
+        self->delayed_send(self, publish_interval, publish_health{});
+      },
   };
 }
 
 } // namespace
 
 health_actor spawn_health(caf::actor_system& system, const health_settings& settings,
-                          std::vector<scored_attempt> history, std::shared_ptr<const services> shared) {
+                          std::vector<scored_attempt> history, std::shared_ptr<const services> shared,
+                          std::shared_ptr<health_board> board) {
   return system.spawn(health_behavior, settings,
-                      std::make_shared<const std::vector<scored_attempt>>(std::move(history)), std::move(shared));
+                      std::make_shared<const std::vector<scored_attempt>>(std::move(history)), std::move(shared),
+                      std::move(board));
 }
 
 } // namespace switchyard

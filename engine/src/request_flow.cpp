@@ -24,7 +24,7 @@ request_flow::request_flow(flow_request request, time_point now, wall_time wall,
       events_(events),
       random_(static_cast<std::minstd_rand::result_type>(request_.seed)) {
   assert(!request_.chain.empty());
-  auto limit = request_.chain.front()->deadline;
+  auto limit = request_.deadline.value_or(request_.chain.front()->deadline);
   if (request_.timeout)
     limit = std::min(limit, *request_.timeout);
   deadline_ = now + limit;
@@ -280,7 +280,8 @@ void request_flow::finish_with(flow_action::finish f, std::optional<failure_clas
   if (std::exchange(holds_budget_, false))
     actions_.push_back(flow_action::settle_budget{spent()});
   if (fills_cache_)
-    actions_.push_back(flow_action::settle_cache{f.what == kind::answer && fallbacks_ == 0});
+    actions_.push_back(
+        flow_action::settle_cache{f.what == kind::answer && last_target_->route == request_.requested_route});
   if (!leads_)
     return emit_finish();
   state_ = state::settling;

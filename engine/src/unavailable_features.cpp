@@ -27,12 +27,6 @@ void find_static_providers(const config& settings, const report& found) {
   }
 }
 
-void find_reordering(const config& settings, const report& found) {
-  using enum health_settings::reorder_mode;
-  if (settings.health.reorder != off)
-    found("/health/reorder", settings.health.reorder == all ? "\"all\"" : "\"fallbacks\"");
-}
-
 void find_cluster(const config& settings, const report& found) {
   if (settings.cluster)
     found("/cluster", "{...}");
@@ -42,7 +36,6 @@ void find_cluster(const config& settings, const report& found) {
 constexpr missing_feature missing_features[] = {
     {"a canary", find_canaries},
     {"a static provider", find_static_providers},
-    {"reordering by health", find_reordering},
     {"a cluster", find_cluster},
 };
 

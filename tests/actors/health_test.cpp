@@ -86,3 +86,20 @@ TEST_CASE_METHOD(actor_fixture, "attempts leave health with the window, and unkn
   CHECK(figures[0].figures.samples == 0);
   CHECK_FALSE(figures[0].figures.score);
 }
+
+TEST_CASE_METHOD(actor_fixture, "scores are published for who sorts by them, and change with time alone [B6]") {
+  const auto board = std::make_shared<health_board>(std::vector<std::string>{"p", "q"});
+  health_settings settings;
+  settings.window = 1min;
+  const auto health = own(spawn_health(system, settings, {sample("p", true)}, shared, board));
+  run();
+  CHECK(board->score("p") == Approx(1.0).margin(0.05));
+  CHECK_FALSE(board->score("q")); // no data
+  CHECK_FALSE(board->score("nobody"));
+  caf::anon_send(health, batch({sample("q", false), sample("stranger", true)}));
+  run();
+  CHECK(board->score("q") == Approx(0.0));
+  pass(3min); // nothing came meanwhile
+  CHECK_FALSE(board->score("p"));
+  CHECK_FALSE(board->score("q"));
+}

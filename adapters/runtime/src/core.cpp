@@ -17,6 +17,7 @@
 #include <caf/thread_hook.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -181,6 +182,8 @@ void core_impl::make_observers() {
 void core_impl::start_actors(std::vector<scored_attempt> history) {
   const visiting_thread visit;
   system_ = std::make_unique<caf::actor_system>(actor_config_);
+  if (config_.health.reorder != health_settings::reorder_mode::off)
+    health_board_ = std::make_shared<health_board>(std::views::keys(config_.providers));
   directory_ = spawn_directory(*system_, registry_, shared_);
   supervisor_ = spawn_supervisor(*system_, supervised_actors(std::move(history)), shared_);
   auto environment = std::make_shared<request_environment>();
@@ -225,7 +228,7 @@ std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt>
         if (std::exchange(born, true))
           if (auto again = read_history())
             *first = std::move(*again);
-        return spawn_health(*system_, config_.health, std::exchange(*first, {}), shared_);
+        return spawn_health(*system_, config_.health, std::exchange(*first, {}), shared_, health_board_);
       });
   add("the telemetry writer", writer_,
       [this] { return spawn_telemetry_writer(*system_, queue_, log_, health_, shared_); });

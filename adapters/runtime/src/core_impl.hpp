@@ -76,6 +76,7 @@ private:
   void start_actors(std::vector<scored_attempt> history);
   std::vector<supervised> supervised_actors(std::vector<scored_attempt> history);
   store_result<std::vector<scored_attempt>> read_history();
+  std::vector<const route_target*> by_health(const std::vector<const route_target*>& chain) const;
   request_spec make_spec(submission&& s, const route_target& primary) const;
   void begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec);
   void finished_one() noexcept;
@@ -111,6 +112,7 @@ private:
   std::unique_ptr<caf::actor_system> system_;
   directory_actor directory_;
   supervisor_actor supervisor_;
+  std::shared_ptr<health_board> health_board_; ///< null: routes are not sorted by health [B6]
   std::shared_ptr<actor_slot<health_actor>> health_ = std::make_shared<actor_slot<health_actor>>();
   std::shared_ptr<actor_slot<telemetry_writer_actor>> writer_ = std::make_shared<actor_slot<telemetry_writer_actor>>();
   std::shared_ptr<actor_slot<telemetry_reader_actor>> reader_ = std::make_shared<actor_slot<telemetry_reader_actor>>();

@@ -76,6 +76,18 @@ std::vector<std::string> core_impl::active_routes() const {
   return names;
 }
 
+std::vector<const route_target*> core_impl::by_health(const std::vector<const route_target*>& chain) const {
+  if (!health_board_)
+    return chain;
+  std::vector<std::optional<double>> scores;
+  for (const auto* t : chain)
+    scores.push_back(health_board_->score(t->provider));
+  std::vector<const route_target*> sorted;
+  for (const auto i : reorder_by_health(scores, config_.health.reorder))
+    sorted.push_back(chain[i]);
+  return sorted;
+}
+
 request_spec core_impl::make_spec(submission&& s, const route_target& primary) const {
   request_spec spec;
   spec.where = topology_;
@@ -85,9 +97,10 @@ request_spec core_impl::make_spec(submission&& s, const route_target& primary) c
   flow.tenant = s.tenant;
   flow.requested_route = primary.route;
   if (s.fallback)
-    flow.chain = topology_->chains[primary.index];
+    flow.chain = by_health(topology_->chains[primary.index]);
   else
     flow.chain = {&primary};
+  flow.deadline = primary.deadline;
   flow.timeout = s.timeout;
   flow.estimated_tokens = s.view.estimated_tokens;
   flow.estimated_input_tokens = s.view.estimated_input_tokens;

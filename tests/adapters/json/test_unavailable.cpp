@@ -23,8 +23,6 @@ constexpr std::string_view canary = R"({"body": {"messages": []}, "expect_contai
 TEST_CASE("what this version does not have is refused by name, not ignored") {
   check_unavailable(with(full, "/circuits/llm/canary", canary), "/circuits/llm/canary");
   check_unavailable(with(full, "/providers/fixed", R"({"type": "static", "body": {}})"), "/providers/fixed/type");
-  check_unavailable(with(full, "/health/reorder", "\"all\""), "/health/reorder");
-  check_unavailable(with(full, "/health/reorder", "\"fallbacks\""), "/health/reorder");
   check_unavailable(
       with(full, "/cluster", R"({"node": "a", "listen": "127.0.0.1:7777", "peers": {"b": "[::1]:7778"}})"), "/cluster");
 }
@@ -64,9 +62,9 @@ TEST_CASE("what is not available is still checked for its form") {
 
 TEST_CASE("a program that builds its configuration is refused the same") {
   config conf;
-  conf.health.reorder = health_settings::reorder_mode::all;
+  conf.providers["fixed"].type = provider_settings::kind::static_answer;
   const auto problems = unavailable_features(conf);
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].pointer == "/health/reorder");
+  CHECK(problems[0].pointer == "/providers/fixed/type");
   CHECK(unavailable_features(config{}).empty());
 }

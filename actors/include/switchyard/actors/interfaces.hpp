@@ -29,6 +29,7 @@ SWITCHYARD_LOCAL_MESSAGE(change_circuit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::circuit_description>)
 SWITCHYARD_LOCAL_MESSAGE(health_batch)
 SWITCHYARD_LOCAL_MESSAGE(describe_health)
+SWITCHYARD_LOCAL_MESSAGE(publish_health)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::provider_health>)
 SWITCHYARD_LOCAL_MESSAGE(drain_telemetry)
 SWITCHYARD_LOCAL_MESSAGE(flush_telemetry)
@@ -97,7 +98,9 @@ using health_actor = caf::typed_actor<
     // From the telemetry writer, after a batch. No answer.
     caf::reacts_to<health_batch>,
     // From the admin plane. Answers all providers that were ever scored.
-    caf::replies_to<describe_health>::with<std::vector<provider_health>>>;
+    caf::replies_to<describe_health>::with<std::vector<provider_health>>,
+    // From itself, delayed: scores change with time. No answer.
+    caf::reacts_to<publish_health>>;
 
 /// Takes records out of the bounded queue into the log and on to health. Runs on a thread of its own.
 using telemetry_writer_actor = caf::typed_actor<

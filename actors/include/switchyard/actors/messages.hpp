@@ -73,6 +73,7 @@ struct health_batch {
   std::shared_ptr<const std::vector<scored_attempt>> attempts;
 };
 struct describe_health {};
+struct publish_health {};
 struct provider_health {
   std::string provider;
   health_figures figures;

@@ -4,24 +4,23 @@
 // the actions that its owner must execute, in order. The owner is a request actor, or the caller's executor as long
 // as nobody has to be asked (actors/request_runner.hpp).
 //
-//   begin --(key)--> reserving --lead--> +----(cache)--> looking_up --lead--> +----(budget)--> budgeting
-//     |                  |    |           |                |      |           |                 |
-//     +--(no key)--------|----|---------> +                |   joined         +                 |
-//                        |  joined                         |      |           |                 |
-//                        |    |                            |   sharing        v                 v
-//                        |  joined, until its leader       |            +--------------------------------------+
-//                        |  is done or lost                |            | per route:                           |
-//                        |                                 |            |   bulkhead, circuit --ask--> asking   |
-//                        |                                 |            |              |                |       |
-//                        |                                 |            |              +-> attempting <-+       |
-//                        |                                 |            |                   |      ^             |
-//                        |                                 |            |                   v      |             |
-//                        |                                 |            |                 backing_off            |
-//                        |                                 |            +--------------------------------------+
-//                        |                                 |                              |
-//                        +--replay, conflict, ...          +--hit                  settling (with a key)
-//                        v                                 v                              v
-//                      done <-----------------------------+------------------------------+
+//                 joined             sharing
+//                  ^ |                ^ |
+//                  | v lead           | v lead
+//   begin -key?-> reserving -cache?-> looking_up -budget?-> budgeting --> per route: bulkhead,
+//                    |                  |                       |         circuit --ask--> asking
+//         replay, conflict, ...        hit                   refused         |               |
+//                    |                  |                       |            +-> attempting <-+
+//                    |                  |                       |                 |     ^
+//                    |                  |                       |                 v     |
+//                    |                  |                       |               backing_off
+//                    |                  |                       |                 |
+//                    |                  +-----------------------+----> settling (with a key)
+//                    v                                                            |
+//                  done <---------------------------------------------------------+
+//
+// What is not asked for, a key, the cache, budgets, is passed over. What was begun, a lead or a reservation, is settled
+// on every way out.
 //
 // The pipeline is idempotency > cache > budget > fallback { bulkhead > circuit > retries { attempt } }. One time limit
 // runs at a time: `wake_at` says when the owner must feed `timer`.
@@ -46,6 +45,7 @@ struct flow_request {
   std::string tenant;
   std::string requested_route;
   std::vector<const route_target*> chain; ///< primary first, never empty; kept alive by the owner
+  std::optional<duration> deadline;       ///< of the requested route; that of the first without it
   std::optional<duration> timeout;        ///< the caller's own deadline [B8]
   bool keyed = false;
   bool stream = false;
