@@ -7,6 +7,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,14 +32,15 @@ struct cache_state {
 
   struct lead {
     cache_place place;
-    owner_token token;
+    caf::actor_addr holder;
   };
 
   cache_actor::stateful_pointer<cache_state> self = nullptr;
   std::shared_ptr<const services> shared;
   std::unique_ptr<response_cache> cache;
   switchyard::joiners joiners;
-  std::map<caf::actor_addr, lead> leads;
+  std::unordered_map<owner_token, lead> leads;
+  std::map<caf::actor_addr, owner_token> held; ///< the same by who holds them
 
   time_point now() const { return self->clock().now(); }
 
@@ -62,21 +64,35 @@ struct cache_state {
       answer.verdict.what = verdict_kind::lead;
       answer.token = found.token;
       watch(asker, l.place, found.token);
-      if (found.answer) {
-        answer.verdict.stale = true;
-        answer.verdict.status = found.answer->status;
-        answer.result = cached_result(std::move(found.answer), found.age, true);
-      }
+      add_expired(answer, std::move(found.answer), found.age);
       break;
     }
     return answer;
+  }
+
+  // What a leader may serve should every route fail, if there is such an answer.
+  static void add_expired(cache_answer& to, std::shared_ptr<const answer_payload> expired, duration age) {
+    if (!expired)
+      return;
+    to.verdict.stale = true;
+    to.verdict.status = expired->status;
+    to.result = cached_result(std::move(expired), age, true);
   }
 
   void watch(const request_actor& leader, const cache_place& place, owner_token token) {
     if (!leader)
       return;
     self->monitor(leader);
-    leads[leader.address()] = {place, token};
+    leads[token] = {place, leader.address()};
+    held[leader.address()] = token;
+  }
+
+  void unwatch(owner_token token) {
+    const auto node = leads.extract(token);
+    if (node.empty())
+      return;
+    self->demonitor(node.mapped().holder);
+    held.erase(node.mapped().holder);
   }
 
   void leave(const leave_cache& l) {
@@ -86,16 +102,11 @@ struct cache_state {
 
   // Comes from a request actor, or in its name: the token says whose it is.
   void settle(const settle_cache& s) {
-    std::erase_if(leads, [&](const auto& held) {
-      const bool done = held.second.token == s.token;
-      if (done)
-        self->demonitor(held.first);
-      return done;
-    });
+    unwatch(s.token);
     // One caller's impatience is not the others' failure.
     const auto failure = s.result ? s.result->failure : std::optional<failure_class>{};
     if (failure == failure_class::deadline || failure == failure_class::cancelled)
-      return promote({s.place, s.token});
+      return promote(s.place, s.token);
     const auto waiting = cache->settle(s.place, s.token, s.answer, now());
     if (!waiting.empty())
       answer_joiners(waiting, s);
@@ -105,7 +116,8 @@ struct cache_state {
     cache_answer answer;
     answer.verdict.what = s.result ? verdict_kind::answered : verdict_kind::unavailable;
     if (s.result) {
-      auto result = std::make_shared<request_result>(shared_with_others(*s.result));
+      auto reduced = s.result->stale ? s.result->content : s.answer;
+      auto result = std::make_shared<request_result>(shared_with_others(*s.result, std::move(reduced)));
       if (result->ok())
         result->cached = true;
       answer.verdict.status = status_of(*result);
@@ -118,26 +130,27 @@ struct cache_state {
   }
 
   void leader_down(const caf::down_msg& down) {
-    const auto found = leads.find(down.source);
-    if (found == leads.end())
+    const auto found = held.find(down.source);
+    if (found == held.end())
       return;
-    const auto lost = std::move(found->second);
-    leads.erase(found);
-    promote(lost);
+    const auto lost = leads.extract(found->second);
+    held.erase(found);
+    promote(lost.mapped().place, lost.key());
   }
 
   // The first who joined leads.
-  void promote(lead lost) {
-    while (const auto next = cache->lead_lost(lost.place, lost.token)) {
-      lost.token = next->token;
-      const auto heir = joiners.take(next->waiter);
+  void promote(const cache_place& place, owner_token token) {
+    while (const auto next = cache->lead_lost(place, token, now())) {
+      token = next->heir.token;
+      const auto heir = joiners.take(next->heir.waiter);
       if (!heir)
         continue;
-      watch(heir, lost.place, lost.token);
+      watch(heir, place, token);
       cache_answer answer;
       answer.verdict.what = verdict_kind::lead;
-      answer.waiter = next->waiter;
-      answer.token = lost.token;
+      answer.waiter = next->heir.waiter;
+      answer.token = token;
+      add_expired(answer, next->answer, next->age);
       self->send(heir, answer);
       return;
     }

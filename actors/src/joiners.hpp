@@ -13,17 +13,22 @@
 
 namespace switchyard {
 
-inline request_result shared_with_others(request_result leader) {
+/// `reduced` is the answer with its type and body alone, if that has been made: it is shared, not copied.
+inline request_result shared_with_others(request_result leader,
+                                         std::shared_ptr<const answer_payload> reduced = nullptr) {
   leader.attempts = 0;
   leader.fallbacks = 0;
-  if (leader.ok() && leader.content) {
+  if (!leader.ok() || !leader.content)
+    return leader;
+  if (!reduced) {
     auto content = std::make_shared<answer_payload>();
     content->status = leader.content->status;
     content->headers.add("Content-Type", leader.content->headers.find("Content-Type").value_or("application/json"));
     content->body = leader.content->body;
-    leader.content = std::move(content);
-    leader.served = {};
+    reduced = std::move(content);
   }
+  leader.content = std::move(reduced);
+  leader.served = {};
   return leader;
 }
 

@@ -4,14 +4,6 @@
 
 namespace switchyard {
 
-namespace {
-
-std::string flight_key(const cache_place& place) {
-  return place.key + (place.fallback ? '\1' : '\0');
-}
-
-} // namespace
-
 response_cache::response_cache(const cache_settings& settings, owner_token first_token)
     : settings_(settings), flights_(first_token) {}
 
@@ -19,7 +11,7 @@ response_cache::finding response_cache::look_up(const cache_place& place, const 
                                                 waiter_id waiter, time_point now) {
   using kind = finding::kind;
   finding found;
-  if (const auto it = find(place.key, now); wish.read && it != entries_.end()) {
+  if (const auto it = find(place.key, now); !wish.want_fresh() && it != entries_.end()) {
     const auto age = now - it->stored_at;
     if (!wish.max_age || age <= *wish.max_age) {
       found.answer = it->answer;
@@ -31,25 +23,46 @@ response_cache::finding response_cache::look_up(const cache_place& place, const 
       }
     }
   }
-  const auto flight = flight_key(place);
-  if (!flights_.find(flight)) {
-    found.token = flights_.lead(flight, {});
-    return found;
+  const bool has_expired = found.answer != nullptr;
+  if (const auto running = joinable(place, wish, has_expired)) {
+    flights_.join(*running, waiter);
+    return {kind::joined, 0, nullptr, {}};
   }
-  if (!wish.read) {
+  auto flight = flight_key(place, has_expired);
+  if (flights_.find(flight)) { // of one who wants a fresh answer
     found.token = flights_.take_token();
     alone_.insert(found.token);
-    return found;
+  } else {
+    found.token = flights_.lead(flight, {});
   }
-  flights_.join(flight, waiter);
-  return {kind::joined, 0, nullptr, {}};
+  return found;
+}
+
+std::string response_cache::flight_key(const cache_place& place, bool has_expired) {
+  return place.key + (place.fallback ? '\1' : '\0') + (has_expired ? '\1' : '\0');
+}
+
+// The call whose answer will do, whatever it comes to.
+std::optional<std::string> response_cache::joinable(const cache_place& place, const cache_directives& wish,
+                                                    bool has_expired) const {
+  if (wish.want_fresh())
+    return std::nullopt;
+  if (has_expired || !wish.max_age)
+    if (auto flight = flight_key(place, true); flights_.find(flight))
+      return flight;
+  if (!has_expired)
+    if (auto flight = flight_key(place, false); flights_.find(flight))
+      return flight;
+  return std::nullopt;
 }
 
 std::vector<waiter_id> response_cache::settle(const cache_place& place, owner_token token,
                                               std::shared_ptr<const answer_payload> answer, time_point now) {
   std::vector<waiter_id> waiting;
   if (alone_.erase(token) == 0) {
-    auto completed = flights_.complete(flight_key(place), token);
+    auto completed = flights_.complete(flight_key(place, false), token);
+    if (!completed)
+      completed = flights_.complete(flight_key(place, true), token);
     if (!completed)
       return waiting;
     waiting = *std::move(completed);
@@ -59,13 +72,25 @@ std::vector<waiter_id> response_cache::settle(const cache_place& place, owner_to
   return waiting;
 }
 
-std::optional<flight_promotion> response_cache::lead_lost(const cache_place& place, owner_token token) {
+std::optional<response_cache::succession> response_cache::lead_lost(const cache_place& place, owner_token token,
+                                                                    time_point now) {
   alone_.erase(token);
-  return flights_.lead_lost(flight_key(place), token);
+  if (const auto heir = flights_.lead_lost(flight_key(place, false), token))
+    return succession{*heir, nullptr, {}};
+  const auto heir = flights_.lead_lost(flight_key(place, true), token);
+  if (!heir)
+    return std::nullopt;
+  succession next{*heir, nullptr, {}};
+  if (const auto it = find(place.key, now); it != entries_.end() && now - it->stored_at >= settings_.ttl) {
+    next.answer = it->answer;
+    next.age = now - it->stored_at;
+  }
+  return next;
 }
 
 void response_cache::leave(const cache_place& place, waiter_id waiter) {
-  flights_.leave(flight_key(place), waiter);
+  flights_.leave(flight_key(place, false), waiter);
+  flights_.leave(flight_key(place, true), waiter);
 }
 
 // What can no longer be served in any way goes when it is met; what is never asked for again goes as the least recently

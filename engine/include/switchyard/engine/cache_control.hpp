@@ -13,7 +13,10 @@ namespace switchyard {
 struct cache_directives {
   bool read = true;                ///< false for `no-cache` and `no-store`: a fresh answer is wanted
   bool store = true;               ///< false for `no-store`: the answer is neither kept nor shared
-  std::optional<duration> max_age; ///< `max-age`: an older stored answer is not wanted
+  std::optional<duration> max_age; ///< `max-age`: an older stored answer is not wanted; 0: none at all
+
+  /// Whether neither a stored answer will do nor that of a call which has already begun.
+  bool want_fresh() const noexcept { return !read || (max_age && *max_age <= duration::zero()); }
 
   friend bool operator==(const cache_directives&, const cache_directives&) = default;
 };

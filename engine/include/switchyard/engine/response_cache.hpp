@@ -7,6 +7,10 @@
 //      |                   \--- settle(nothing) -> who joined is answered
 //      |                   \--- lead lost -------> the first who joined leads
 //      \-(miss, running)-> joined
+//
+// A leader that has an expired answer for the worst case gives it to those who joined it. So calls with and without one
+// are apart: nobody is given an older answer than he asked for, nor denied one that he would have taken because the
+// leader would not have it.
 
 #include "switchyard/engine/answer_payload.hpp"
 #include "switchyard/engine/cache_control.hpp"
@@ -17,11 +21,13 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
+#include <vector>
 
 namespace switchyard {
 
@@ -51,7 +57,7 @@ public:
     duration age{}; ///< of that answer
   };
 
-  /// Decides about one request. One that wants a fresh answer (`read` is false) joins no call that began before it.
+  /// Decides about one request. One that wants a fresh answer joins no call that began before it.
   finding look_up(const cache_place& place, const cache_directives& wish, waiter_id waiter, time_point now);
 
   /// The leader is done; `answer` is kept unless it is null or larger than the whole cache. Returns who joined, in
@@ -59,8 +65,14 @@ public:
   std::vector<waiter_id> settle(const cache_place& place, owner_token token,
                                 std::shared_ptr<const answer_payload> answer, time_point now);
 
-  /// The leader is gone: who leads now, if anybody.
-  std::optional<flight_promotion> lead_lost(const cache_place& place, owner_token token);
+  /// Who leads in place of one that is gone, and the expired answer for the worst case, or null.
+  struct succession {
+    flight_promotion heir;
+    std::shared_ptr<const answer_payload> answer;
+    duration age{}; ///< of that answer; may have passed the heir's `max_age` since it asked
+  };
+  /// The leader is gone: the first who joined leads, if anybody. Nothing when the token has lost the lead.
+  std::optional<succession> lead_lost(const cache_place& place, owner_token token, time_point now);
 
   /// One that joined gives up.
   void leave(const cache_place& place, waiter_id waiter);
@@ -78,6 +90,8 @@ private:
   };
   using entry_list = std::list<entry>;
 
+  static std::string flight_key(const cache_place& place, bool has_expired);
+  std::optional<std::string> joinable(const cache_place& place, const cache_directives& wish, bool has_expired) const;
   entry_list::iterator find(const std::string& key, time_point now);
   void keep(const std::string& key, std::shared_ptr<const answer_payload> answer, time_point now);
   void erase(entry_list::iterator it);
