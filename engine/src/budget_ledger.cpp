@@ -1,12 +1,12 @@
 #include "switchyard/engine/budget_ledger.hpp"
 
+#include "budget_arithmetic.hpp"
+#include "budget_shortage.hpp"
+
 #include "switchyard/engine/duration_text.hpp"
 #include "switchyard/engine/fallback_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
-#include <limits>
 #include <utility>
 
 namespace switchyard {
@@ -14,50 +14,12 @@ namespace switchyard {
 namespace {
 
 constexpr std::string_view any = "*";
-// Sums of costs carry rounding errors, which must not refuse what fits exactly.
-constexpr double cost_slack = 1 + 1e-9;
 
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-  return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
-}
-
-std::uint64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
-  return a > b ? a - b : 0;
-}
-
-double cost_or_none(double cost) noexcept {
-  return std::isfinite(cost) && cost > 0 ? cost : 0;
-}
-
-budget_amount operator+(const budget_amount& a, const budget_amount& b) noexcept {
-  return {sum(a.requests, b.requests), sum(a.tokens, b.tokens), a.cost + cost_or_none(b.cost)};
-}
-
-budget_amount operator-(const budget_amount& a, const budget_amount& b) noexcept {
-  return {difference(a.requests, b.requests), difference(a.tokens, b.tokens),
-          std::max(0.0, a.cost - cost_or_none(b.cost))};
-}
-
-bool exceeds(const budget_amount& a, const budget_settings& limit) noexcept {
-  return (limit.requests && a.requests > *limit.requests) || (limit.tokens && a.tokens > *limit.tokens) ||
-         (limit.cost && a.cost > *limit.cost * cost_slack);
-}
-
-// Names a budget by what it is about: other limits are the same budget, another window is another.
-std::string subject_of(const budget_settings& b) {
+std::string subject(std::string_view tenant, std::string_view folded_route) {
   std::string name;
-  name.append(b.tenant).push_back('\0');
-  name.append(fold_route_id(b.route)).push_back('\0');
-  name.append(format_duration(b.window)).push_back('\0');
+  name.append(tenant).push_back('\0');
+  name.append(folded_route).push_back('\0');
   return name;
-}
-
-std::string real_text(double v) {
-  auto text = std::to_string(v);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.')
-    text.pop_back();
-  return text;
 }
 
 } // namespace
@@ -67,19 +29,34 @@ bool covers(const budget_settings& budget, std::string_view tenant, std::string_
          (budget.route == any || fold_route_id(budget.route) == fold_route_id(route));
 }
 
-// Of several about the same thing each has a ledger of its own, by their order.
+// A budget is named by what it is about: other limits are the same budget, another window is another. Of several about
+// the same thing each has a ledger of its own, by their order. A ledger's name is the budget's and the tenant.
 budget_ledger::budget_ledger(std::vector<budget_settings> budgets) : budgets_(std::move(budgets)) {
   std::map<std::string, int> met;
-  for (const auto& b : budgets_) {
-    auto name = subject_of(b);
+  for (std::size_t i = 0; i < budgets_.size(); ++i) {
+    const auto& b = budgets_[i];
+    auto about = subject(b.tenant, b.route == any ? b.route : fold_route_id(b.route));
+    auto name = about + format_duration(b.window) + '\0';
     if (const auto earlier = met[name]++)
       name += std::to_string(earlier);
-    names_.push_back(std::move(name.append(1, '\0')));
+    name += '\0';
+    by_subject_[std::move(about)].push_back(i);
+    by_name_.emplace(name, i);
+    names_.push_back(std::move(name));
   }
 }
 
-std::string budget_ledger::name_of(std::size_t budget, std::string_view tenant) const {
-  return names_[budget] + std::string{tenant};
+// In the order of the configuration.
+std::vector<std::size_t> budget_ledger::covering(std::string_view tenant, std::string_view route) const {
+  std::vector<std::size_t> found;
+  const auto folded = fold_route_id(route);
+  for (const auto t : {any, tenant})
+    for (const auto r : {any, std::string_view{folded}})
+      if (const auto at = by_subject_.find(subject(t, r)); at != by_subject_.end())
+        found.insert(found.end(), at->second.begin(), at->second.end());
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end()); // a tenant may be called "*"
+  return found;
 }
 
 // The wall clock, but never going back: a window is as old as it was before the clock was set back [C18].
@@ -90,35 +67,37 @@ wall_time budget_ledger::steady(wall_time now) {
   return now + set_back_;
 }
 
-budget_ledger::ledger& budget_ledger::ledger_of(std::size_t budget, std::string_view tenant, wall_time now) {
-  auto name = name_of(budget, tenant);
-  auto found = ledgers_.find(name);
-  if (found == ledgers_.end()) {
-    forget_old(now);
-    found = ledgers_.emplace(std::move(name), ledger{}).first;
-    found->second.budget = budget;
-    found->second.tenant = tenant;
+budget_ledger::ledger_map::iterator budget_ledger::ledger_of(std::size_t budget, std::string_view tenant) {
+  const auto [at, is_new] = ledgers_.try_emplace(names_[budget] + std::string{tenant});
+  if (is_new) {
+    at->second.budget = budget;
+    at->second.tenant = tenant;
   }
-  end_window_if_due(found->second, now);
-  return found->second;
+  return at;
+}
+
+void budget_ledger::begin_window(ledger& l, wall_time started) {
+  l.window = ++windows_;
+  l.started = started;
+}
+
+bool budget_ledger::has_window(const ledger& l, wall_time now) const {
+  return l.window != 0 && now - l.started < budgets_[l.budget].window;
 }
 
 void budget_ledger::end_window_if_due(ledger& l, wall_time now) const {
-  if (!l.begun || now - l.started < budgets_[l.budget].window)
+  if (has_window(l, now))
     return;
-  l.begun = false;
-  ++l.window;
+  l.window = 0;
   l.used = l.reserved = {};
 }
 
-// Tenants that come no more leave nothing behind. Each look costs what came since the last one.
+// Tenants that come no more leave nothing behind: what is written down of a window that has ended is worth nothing,
+// so it need not be written either. Each look costs what came since the last one.
 void budget_ledger::forget_old(wall_time now) {
   if (ledgers_.size() < look_at_)
     return;
-  for (auto it = ledgers_.begin(); it != ledgers_.end();) {
-    end_window_if_due(it->second, now);
-    it = it->second.begun || it->second.changed ? std::next(it) : ledgers_.erase(it);
-  }
+  std::erase_if(ledgers_, [&](const auto& entry) { return !has_window(entry.second, now); });
   look_at_ = std::max<std::size_t>(1024, 2 * ledgers_.size());
 }
 
@@ -127,71 +106,39 @@ budget_ledger::verdict budget_ledger::reserve(budget_reservation id, std::string
   if (held_.contains(id))
     return {};
   const auto now = steady(wall);
-  std::vector<std::size_t> covering;
+  forget_old(now);
   verdict v;
-  bool hopeless = false;
-  for (std::size_t i = 0; i < budgets_.size(); ++i) {
-    if (!covers(budgets_[i], tenant, route))
-      continue;
-    covering.push_back(i);
-    const auto& l = ledger_of(i, tenant, now);
-    if (!exceeds(l.used + estimate, budgets_[i]))
+  std::vector<ledger_map::iterator> covered;
+  auto longest = duration::zero();
+  for (const auto i : covering(tenant, route)) {
+    covered.push_back(ledger_of(i, tenant));
+    auto& l = covered.back()->second;
+    end_window_if_due(l, now);
+    const auto lacks = shortage_of(budgets_[i], l.used, estimate);
+    if (!lacks)
       continue;
     v.admitted = false;
-    if (v.message.empty())
-      v.message = refusal(l, estimate);
-    if (l.begun)
-      v.retry_after = std::max(v.retry_after.value_or(duration::zero()), l.started + budgets_[i].window - now);
-    hopeless = hopeless || exceeds(estimate, budgets_[i]);
+    const auto wait = lacks->hopeless ? duration::max() : l.started + budgets_[i].window - now;
+    if (std::exchange(longest, std::max(longest, wait)) < wait)
+      v.message = refusal(budgets_[i], *lacks);
   }
-  if (hopeless)
-    v.retry_after.reset();
-  if (!v.admitted)
+  if (!v.admitted) {
+    if (longest < duration::max())
+      v.retry_after = longest;
     return v;
+  }
   hold h{estimate, {}};
-  for (const auto i : covering) {
-    auto& l = ledger_of(i, tenant, now);
-    if (!std::exchange(l.begun, true))
-      l.started = now;
+  for (const auto& at : covered) {
+    auto& [name, l] = *at;
+    if (l.window == 0)
+      begin_window(l, now);
     l.used = l.used + estimate;
     l.reserved = l.reserved + estimate;
-    auto name = name_of(i, tenant);
     changed(name, l);
-    h.shares.push_back({std::move(name), l.window});
+    h.shares.push_back({name, l.window});
   }
   held_.emplace(id, std::move(h));
   return v;
-}
-
-std::string budget_ledger::refusal(const ledger& l, const budget_amount& estimate) const {
-  const auto& b = budgets_[l.budget];
-  std::string unit, limit, left, wanted;
-  bool hopeless = false;
-  if (b.requests && sum(l.used.requests, estimate.requests) > *b.requests) {
-    unit = "requests";
-    limit = std::to_string(*b.requests);
-    hopeless = estimate.requests > *b.requests;
-  } else if (b.tokens && sum(l.used.tokens, estimate.tokens) > *b.tokens) {
-    unit = "tokens";
-    limit = std::to_string(*b.tokens);
-    left = std::to_string(difference(*b.tokens, l.used.tokens));
-    wanted = std::to_string(estimate.tokens);
-    hopeless = estimate.tokens > *b.tokens;
-  } else {
-    unit = "cost";
-    limit = real_text(b.cost.value_or(0));
-    left = real_text(std::max(0.0, b.cost.value_or(0) - l.used.cost));
-    wanted = real_text(estimate.cost);
-    hopeless = b.cost && estimate.cost > *b.cost * cost_slack;
-  }
-  const auto of = "the budget of " + limit + " " + unit + " in " + format_duration(b.window) + " for " +
-                  (b.tenant == any ? "each tenant" : "tenant " + b.tenant) + " and " +
-                  (b.route == any ? "all routes" : "route " + b.route);
-  if (hopeless)
-    return "this request is estimated at " + wanted + " " + unit + ", more than " + of;
-  if (left.empty())
-    return of + " is used up";
-  return of + " has " + left + " left, and this request is estimated at " + wanted;
 }
 
 void budget_ledger::settle(budget_reservation id, const std::optional<budget_amount>& actual, wall_time wall) {
@@ -206,7 +153,7 @@ void budget_ledger::settle(budget_reservation id, const std::optional<budget_amo
       continue;
     auto& l = found->second;
     end_window_if_due(l, now);
-    if (!l.begun || l.window != s.window)
+    if (l.window != s.window)
       continue;
     l.reserved = l.reserved - h.estimate;
     l.used = l.used - h.estimate;
@@ -226,11 +173,11 @@ std::vector<stored_budget> budget_ledger::take_changed(wall_time wall) {
   std::vector<stored_budget> all;
   for (const auto& name : std::exchange(changed_, {})) {
     const auto found = ledgers_.find(name);
-    if (found == ledgers_.end())
+    if (found == ledgers_.end() || !std::exchange(found->second.changed, false))
       continue;
-    auto& l = found->second;
-    l.changed = false;
-    all.push_back({name, budgets_[l.budget].window, l.started - set_back_, wall, l.used});
+    const auto& l = found->second;
+    if (l.window != 0)
+      all.push_back({name, budgets_[l.budget].window, l.started - set_back_, wall, l.used});
   }
   return all;
 }
@@ -243,23 +190,33 @@ void budget_ledger::still_changed(std::span<const stored_budget> ledgers) {
 
 void budget_ledger::restore(std::span<const stored_budget> ledgers, wall_time wall) {
   const auto now = steady(wall);
-  for (const auto& s : ledgers) {
-    const auto of = std::ranges::find_if(names_, [&](const auto& name) { return s.ledger.starts_with(name); });
-    if (of == names_.end())
-      continue;
-    const auto budget = static_cast<std::size_t>(of - names_.begin());
-    const auto age = std::max(s.written_at - s.window_started, duration::zero());
-    const auto started = wall < s.written_at ? now - age : s.window_started + (now - wall);
-    if (now - started >= budgets_[budget].window)
-      continue;
-    ledger l;
-    l.budget = budget;
-    l.tenant = s.ledger.substr(of->size());
-    l.begun = true;
-    l.started = started;
-    l.used = budget_amount{} + s.used;
-    ledgers_.insert_or_assign(s.ledger, std::move(l));
-  }
+  for (const auto& s : ledgers)
+    restore(s, now, wall);
+}
+
+void budget_ledger::restore(const stored_budget& from, wall_time now, wall_time wall) {
+  std::size_t end = 0; // of the budget's name, which is four parts
+  for (int parts = 0; parts < 4 && end != std::string::npos; ++parts)
+    end = from.ledger.find('\0', end + (parts > 0));
+  if (end == std::string::npos)
+    return;
+  const auto of = by_name_.find(from.ledger.substr(0, end + 1));
+  if (of == by_name_.end())
+    return;
+  // With the clock set back a window is as old as when it was written down.
+  const auto seen = std::max(wall, from.written_at);
+  if (from.window_started <= seen - budgets_[of->second].window)
+    return; // it has ended
+  const auto started = now - (from.window_started < seen ? seen - from.window_started : duration::zero());
+  auto& [name, l] = *ledger_of(of->second, std::string_view{from.ledger}.substr(end + 1));
+  end_window_if_due(l, now);
+  const bool meanwhile = l.window != 0;
+  if (!meanwhile)
+    begin_window(l, started);
+  l.started = std::min(l.started, started);
+  l.used = l.used + from.used;
+  if (meanwhile || wall < from.written_at) // the next time it must not be as young again [C18]
+    changed(name, l);
 }
 
 std::vector<budget_figures> budget_ledger::describe(wall_time wall) {
@@ -267,7 +224,7 @@ std::vector<budget_figures> budget_ledger::describe(wall_time wall) {
   std::vector<budget_figures> all;
   for (auto& [name, l] : ledgers_) {
     end_window_if_due(l, now);
-    if (!l.begun)
+    if (l.window == 0)
       continue;
     const auto& b = budgets_[l.budget];
     budget_figures f;

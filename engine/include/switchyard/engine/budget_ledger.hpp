@@ -23,7 +23,8 @@ namespace switchyard {
 bool covers(const budget_settings& budget, std::string_view tenant, std::string_view route);
 
 /// All ledgers of all budgets: one per budget and tenant. Not thread-safe: one owner, the budget actor. Reserving and
-/// settling cost O(budgets), whatever the number of tenants and requests.
+/// settling cost what the budgets that cover the request do, whatever the number of other budgets, tenants and requests
+/// (looking a ledger up is logarithmic).
 ///
 /// A window begins with its first charge and lasts for the budget's `window`, by the wall clock; a clock set back
 /// leaves it as old as it was [C18]. What was reserved in one window and is settled in another changes nothing there.
@@ -35,7 +36,7 @@ public:
     bool admitted = true;
     std::optional<duration> retry_after; ///< of a refusal: until the windows that refuse have ended. Nothing when the
                                          ///< request alone is more than a budget: waiting would not help
-    std::string message;                 ///< of a refusal, for a person
+    std::string message;                 ///< of a refusal, for a person: the budget that refuses longest
   };
 
   /// Takes the estimate of every budget that covers the request, or of none: used, reserved and estimate together must
@@ -50,7 +51,8 @@ public:
   /// Every ledger that has a window, by budget and tenant.
   std::vector<budget_figures> describe(wall_time now);
 
-  /// Takes over what was written down: reservations of then count as used. Ledgers of other budgets are ignored.
+  /// Adds what was written down: reservations of then count as used. A window that has begun meanwhile ends when the
+  /// older one does. Ledgers of other budgets are ignored, and no point in time makes a window longer than it is.
   void restore(std::span<const stored_budget> ledgers, wall_time now);
 
   /// The ledgers that changed since the last call, to be written down.
@@ -64,9 +66,8 @@ private:
   struct ledger {
     std::size_t budget = 0;
     std::string tenant;
-    std::uint64_t window = 0; ///< number of the window
-    bool begun = false;
-    wall_time started{}; ///< by `steady`
+    std::uint64_t window = 0; ///< tells windows of all ledgers apart, forgotten ones too; 0: none has begun
+    wall_time started{};      ///< by `steady`
     budget_amount used, reserved;
     bool changed = false;
   };
@@ -81,20 +82,24 @@ private:
   };
 
   wall_time steady(wall_time now);
-  ledger& ledger_of(std::size_t budget, std::string_view tenant, wall_time now);
+  std::vector<std::size_t> covering(std::string_view tenant, std::string_view route) const;
+  ledger_map::iterator ledger_of(std::size_t budget, std::string_view tenant);
+  void begin_window(ledger& l, wall_time started);
+  bool has_window(const ledger& l, wall_time now) const;
   void end_window_if_due(ledger& l, wall_time now) const;
-  std::string refusal(const ledger& l, const budget_amount& estimate) const;
+  void restore(const stored_budget& from, wall_time now, wall_time wall);
   void changed(const std::string& name, ledger& l);
   void forget_old(wall_time now);
 
-  std::string name_of(std::size_t budget, std::string_view tenant) const;
-
   std::vector<budget_settings> budgets_;
-  std::vector<std::string> names_; ///< of the budgets; what their ledgers' names begin with
+  std::vector<std::string> names_;                                       ///< what names of their ledgers begin with
+  std::unordered_map<std::string, std::size_t> by_name_;                 ///< the other way round
+  std::unordered_map<std::string, std::vector<std::size_t>> by_subject_; ///< tenant and route, as configured
   ledger_map ledgers_;
   std::unordered_map<budget_reservation, hold> held_;
   std::vector<std::string> changed_;
   std::size_t look_at_ = 1024; ///< with so many ledgers those without a window go
+  std::uint64_t windows_ = 0;  ///< that ever began
   wall_time seen_{};
   duration set_back_{}; ///< by how much the clock has been set back, in all
 };
