@@ -17,6 +17,18 @@ namespace {
 
 using verdict_kind = flow_input::budget_verdict::kind;
 
+// A store of the program's own may throw anything.
+template <class Operation>
+auto guarded(Operation operation) -> decltype(operation()) {
+  try {
+    return operation();
+  } catch (const std::exception& e) {
+    return store_error{store_error::kind::io, e.what()};
+  } catch (...) {
+    return store_error{store_error::kind::io, "unknown reason"};
+  }
+}
+
 // What is admitted is told when it is written down, with all that came until then: see idempotency.cpp.
 struct budget_state {
   static inline const char* name = "switchyard.budgets";
@@ -26,20 +38,27 @@ struct budget_state {
   std::shared_ptr<const services> shared;
   std::optional<budget_ledger> ledger;
   std::vector<caf::typed_response_promise<budget_answer>> admitted_since; ///< the last commit
+  bool loaded = false;
   bool scheduled = false;
   problem_log problems;
 
-  void load() {
-    if (!store)
-      return;
-    try {
-      if (const auto ledgers = store->load())
-        ledger->restore(*ledgers, shared->wall_clock());
-      else
-        report("the budgets cannot be read and begin anew: " + ledgers.error().message);
-    } catch (const std::exception& e) {
-      report(std::string{"the budgets cannot be read and begin anew: "} + e.what());
-    }
+  // One that dies is followed by one that knows only what was written down: who was admitted since is told that nobody
+  // knows.
+  ~budget_state() {
+    for (auto& promise : admitted_since)
+      promise.deliver(budget_answer{});
+  }
+
+  // Whether what was written down before is in the ledger; until then nothing may be written over it.
+  bool load() {
+    if (loaded)
+      return true;
+    const auto ledgers = guarded([&] { return store->load(); });
+    if (ledgers)
+      ledger->restore(*ledgers, shared->wall_clock());
+    else
+      report("the budgets cannot be read, and count from zero until they can: " + ledgers.error().message);
+    return loaded = static_cast<bool>(ledgers);
   }
 
   caf::result<budget_answer> reserve(const reserve_budget& r) {
@@ -71,17 +90,15 @@ struct budget_state {
 
   // Requests are served whether it succeeds or not [I13].
   void write() {
+    if (store && !load())
+      return;
     const auto changed = ledger->take_changed(shared->wall_clock());
     if (!store || changed.empty())
       return;
-    try {
-      if (const auto written = store->write(changed))
-        return;
-      else
-        report("the budgets cannot be written down: " + written.error().message);
-    } catch (const std::exception& e) {
-      report(std::string{"the budgets cannot be written down: "} + e.what());
-    }
+    const auto written = guarded([&] { return store->write(changed); });
+    if (written)
+      return;
+    report("the budgets cannot be written down: " + written.error().message);
     ledger->still_changed(changed);
   }
 
@@ -96,7 +113,7 @@ budget_actor::behavior_type budget_behavior(budget_actor::stateful_pointer<budge
   s.store = std::move(store);
   s.shared = std::move(shared);
   s.ledger.emplace(std::move(budgets));
-  s.load();
+  s.commit(); // reads what was written down, and writes what that changes
   self->set_exit_handler([self, &s](const caf::exit_msg& e) {
     s.commit(); // and whoever waits for it is answered
     self->quit(e.reason);

@@ -98,6 +98,7 @@ void budget_ledger::forget_old(wall_time now) {
   if (ledgers_.size() < look_at_)
     return;
   std::erase_if(ledgers_, [&](const auto& entry) { return !has_window(entry.second, now); });
+  std::erase_if(changed_, [&](const auto& name) { return !ledgers_.contains(name); });
   look_at_ = std::max<std::size_t>(1024, 2 * ledgers_.size());
 }
 
@@ -173,9 +174,10 @@ std::vector<stored_budget> budget_ledger::take_changed(wall_time wall) {
   std::vector<stored_budget> all;
   for (const auto& name : std::exchange(changed_, {})) {
     const auto found = ledgers_.find(name);
-    if (found == ledgers_.end() || !std::exchange(found->second.changed, false))
+    if (found == ledgers_.end())
       continue;
-    const auto& l = found->second;
+    auto& l = found->second;
+    l.changed = false;
     if (l.window != 0)
       all.push_back({name, budgets_[l.budget].window, l.started - set_back_, wall, l.used});
   }

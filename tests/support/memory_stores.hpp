@@ -108,10 +108,14 @@ private:
   usage_sums usage_;
 };
 
-/// Budgets' ledgers in memory; `write` fails while the test says so. Thread-safe.
+/// Budgets' ledgers in memory; each operation fails while the test says so. Thread-safe.
 class memory_budget_store final : public budget_store {
 public:
-  store_result<std::vector<stored_budget>> load() override { return stored(); }
+  store_result<std::vector<stored_budget>> load() override {
+    if (fail_load)
+      return store_error{store_error::kind::io, "the disk is gone"};
+    return stored();
+  }
 
   store_result<void> write(std::span<const stored_budget> ledgers) override {
     ++writes;
@@ -131,7 +135,7 @@ public:
     return all;
   }
 
-  std::atomic<bool> fail{false};
+  std::atomic<bool> fail{false}, fail_load{false};
   std::atomic<int> writes{0};
 
 private:
