@@ -1,6 +1,7 @@
 #include "switchyard/actors/budgets.hpp"
 
 #include "problem_log.hpp"
+#include "store_call.hpp"
 
 #include "switchyard/engine/budget_ledger.hpp"
 
@@ -16,18 +17,6 @@ namespace switchyard {
 namespace {
 
 using verdict_kind = flow_input::budget_verdict::kind;
-
-// A store of the program's own may throw anything.
-template <class Operation>
-auto guarded(Operation operation) -> decltype(operation()) {
-  try {
-    return operation();
-  } catch (const std::exception& e) {
-    return store_error{store_error::kind::io, e.what()};
-  } catch (...) {
-    return store_error{store_error::kind::io, "unknown reason"};
-  }
-}
 
 // What is admitted is told when it is written down, with all that came until then: see idempotency.cpp.
 struct budget_state {
@@ -53,7 +42,7 @@ struct budget_state {
   bool load() {
     if (loaded)
       return true;
-    const auto ledgers = guarded([&] { return store->load(); });
+    const auto ledgers = store_call([&] { return store->load(); });
     if (ledgers)
       ledger->restore(*ledgers, shared->wall_clock());
     else
@@ -95,7 +84,7 @@ struct budget_state {
     const auto changed = ledger->take_changed(shared->wall_clock());
     if (!store || changed.empty())
       return;
-    const auto written = guarded([&] { return store->write(changed); });
+    const auto written = store_call([&] { return store->write(changed); });
     if (written)
       return;
     report("the budgets cannot be written down: " + written.error().message);

@@ -2,6 +2,7 @@
 
 #include "joiners.hpp"
 #include "problem_log.hpp"
+#include "store_call.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
@@ -72,23 +73,20 @@ struct shard_state {
   bool scheduled = false;     ///< a commit is on its way
   std::set<std::string> owed; ///< keys that are free, which is still to be written
 
-  // A store of the program's own may throw; the shard lives on.
+  // Who waits for a commit when the shard dies is answered at once: it did not come to it.
+  ~shard_state() {
+    for (const auto& f : std::exchange(then, {}))
+      f(false);
+  }
+
   store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
     if (owed.contains(scope))
       return std::shared_ptr<const stored_answer>{};
-    try {
-      return store->find(scope);
-    } catch (const std::exception& e) {
-      return store_error{store_error::kind::io, e.what()};
-    }
+    return store_call([&] { return store->find(scope); });
   }
 
   store_result<void> write(std::span<const key_change> all) {
-    try {
-      return store->write(all);
-    } catch (const std::exception& e) {
-      return store_error{store_error::kind::io, e.what()};
-    }
+    return store_call([&] { return store->write(all); });
   }
 
   // Has a change written with the next commit; `after` is called with whether it was.

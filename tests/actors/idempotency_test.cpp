@@ -505,6 +505,44 @@ TEST_CASE_METHOD(shard_fixture, "a shard that is told to end writes and answers 
   CHECK_FALSE(store->stored("k")->reserved);
 }
 
+TEST_CASE_METHOD(shard_fixture, "who waits for a shard that dies before it commits is answered at once [I13]") {
+  const auto leader = reserve();
+  auto request = std::make_shared<reserve_request>();
+  request->scope = "other";
+  request->waiter = 1000;
+  request->ttl = 1h;
+  auto reserved = self->request(shard, caf::infinite, reserve_key{request, {}});
+  auto settled = self->request(shard, caf::infinite,
+                               settle_key{"k", leader.told->answers[0].token, std::make_shared<stored_answer>(), {}});
+  caf::anon_send_exit(shard, caf::exit_reason::kill); // comes before the commit that the shard sends itself
+  run();
+  CHECK(receive<key_answer>(reserved).verdict.what == kind::unavailable);
+  CHECK_FALSE(receive<key_settled>(settled).stored);
+}
+
+namespace {
+
+class throwing_answers final : public answer_store {
+public:
+  store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) override {
+    if (scope == "unreadable")
+      throw 5;
+    return std::shared_ptr<const stored_answer>{};
+  }
+  store_result<void> write(std::span<const key_change>) override { throw 5; }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(shard_fixture, "a shard outlives a store that throws what is no exception [I13]") {
+  shard = own(spawn_idempotency_shard(system, std::make_shared<throwing_answers>(), shared, false));
+  submit_options unreadable;
+  unreadable.scope = "unreadable";
+  CHECK(reserve(unreadable).told->last() == kind::unavailable);
+  CHECK(reserve().told->last() == kind::unavailable);
+  CHECK(in_flight() == 0);
+}
+
 TEST_CASE_METHOD(shard_fixture, "shards start their tokens apart, so that a replaced one's leads are lost [I7]") {
   auto other = own(spawn_idempotency_shard(system, store, shared, false));
   const auto here = reserve();
