@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 namespace switchyard {
@@ -141,15 +142,19 @@ private:
       warn_of_unpriced(budget, pointer);
   }
 
-  // A cost that is not known counts nothing, so a budget of cost would never end there [U2].
+  // A cost that is not known counts nothing, so a budget of cost would never end there [U2]: whoever serves a request,
+  // it counts for the route that was asked for.
   void warn_of_unpriced(const budget_settings& budget, const std::string& pointer) {
+    std::set<std::string> serving;
+    for (const auto& [name, route] : settings_.routes)
+      if (route.active && (budget.route == "*" || fold_route_id(budget.route) == name))
+        std::ranges::copy(plan_fallbacks(settings_.routes, name).routes, std::inserter(serving, serving.end()));
     for (const auto& [name, route] : settings_.routes) {
-      if (budget.route != "*" && fold_route_id(budget.route) != name)
-        continue;
       const auto provider = settings_.providers.find(route.provider);
-      if (route.active && provider != settings_.providers.end() && !provider->second.prices.contains(route.model))
+      if (serving.contains(name) && provider != settings_.providers.end() &&
+          !provider->second.prices.contains(route.model))
         found_.warnings.push_back(pointer + "/cost: route " + json_quoted(name) + " has no price for its model " +
-                                  json_quoted(route.model) + "; its requests count nothing");
+                                  json_quoted(route.model) + "; what it serves counts nothing");
     }
   }
 

@@ -92,11 +92,17 @@ TEST_CASE("a budget of cost warns of the routes whose model has no price: they c
   const auto conf = loaded(
       R"({"providers": {"a": {"base_url": "http://h", "prices": {"m": {"input_per_million": 1, "output_per_million": 2}}}},
     "routes": {"chat": {"provider": "a", "model": "m"}, "other": {"provider": "a", "model": "n"},
-               "off": {"provider": "a", "model": "x", "active": false}},
-    "budgets": [{"cost": 5}, {"cost": 5, "route": "Chat"}, {"tokens": 5}]})");
-  REQUIRE(conf.warnings.size() == 1);
-  CHECK(conf.warnings[0] ==
-        "/budgets/0/cost: route \"other\" has no price for its model \"n\"; its requests count nothing");
+               "off": {"provider": "a", "model": "x", "active": false},
+               "falls": {"provider": "a", "model": "m", "fallback": ["Other", "off", "chat"]}},
+    "budgets": [{"cost": 5}, {"cost": 5, "route": "Chat"}, {"tokens": 5}, {"cost": 5, "route": "Falls"},
+                {"cost": 5, "route": "off"}]})");
+  const auto of_unpriced = [](const std::string& warning) { return contains(warning, "/cost: "); };
+  std::vector<std::string> found;
+  std::ranges::copy_if(conf.warnings, std::back_inserter(found), of_unpriced);
+  CHECK(found ==
+        std::vector<std::string>{
+            "/budgets/0/cost: route \"other\" has no price for its model \"n\"; what it serves counts nothing",
+            "/budgets/3/cost: route \"other\" has no price for its model \"n\"; what it serves counts nothing"});
 }
 
 TEST_CASE("whole numbers may be written as 5.0 or 1e3, and sizes as numbers or with a unit") {

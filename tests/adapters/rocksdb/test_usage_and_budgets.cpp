@@ -5,6 +5,10 @@
 #include "support/catch.hpp"
 
 #include <rapidcheck.h>
+#include <rocksdb/db.h>
+
+#include <algorithm>
+#include <memory>
 
 using namespace switchyard;
 using namespace switchyard::store;
@@ -131,6 +135,37 @@ TEST_CASE("budgets are found again after a restart, and old ones go [U1]") {
   CHECK(db->budgets()->load().value().size() == 1);
   now -= 3h;
   CHECK(db->budgets()->load().value().size() == 1); // gone
+}
+
+TEST_CASE("a store made before there were budgets opens, keeps what it has, and takes budgets [U1, I5]") {
+  temp_dir dir;
+  auto now = epoch;
+  REQUIRE(database::open(dir.path(), with_clock(&now)).value()->answers()->put("k", make_answer("body")));
+  {
+    // What such a store is: one without the family.
+    const auto where = dir.store().string();
+    std::vector<std::string> names;
+    REQUIRE(rocksdb::DB::ListColumnFamilies({}, where, &names).ok());
+    REQUIRE(std::ranges::count(names, "budgets") == 1);
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (const auto& name : names)
+      families.push_back({name, {}});
+    rocksdb::DB* opened = nullptr;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    REQUIRE(rocksdb::DB::Open({}, where, families, &handles, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> old{opened};
+    for (auto* handle : handles) {
+      if (handle->GetName() == "budgets")
+        REQUIRE(old->DropColumnFamily(handle).ok());
+      REQUIRE(old->DestroyColumnFamilyHandle(handle).ok());
+    }
+  }
+  auto db = database::open(dir.path(), with_clock(&now)).value();
+  CHECK(db->answers()->find("k").value()->body == "body");
+  CHECK(db->budgets()->load().value().empty());
+  const auto one = ledger("some", epoch);
+  CHECK(db->budgets()->write({&one, 1}));
+  CHECK(db->budgets()->load().value().size() == 1);
 }
 
 TEST_CASE("ledgers, sums and reservations survive their encoding, and any other bytes are refused [I13]") {
