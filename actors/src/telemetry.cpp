@@ -45,10 +45,13 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::minutes;
+using std::chrono::seconds;
 
 constexpr std::size_t batch_limit = 512;
 // While records keep coming the writer looks by itself, so that each batch costs no message.
 constexpr milliseconds drain_interval{20};
+// How often a log that failed is asked to take the usage of lost rows while no rows come.
+constexpr seconds usage_interval{1};
 
 struct writer_state {
   static inline const char* name = "switchyard.telemetry_writer";
@@ -59,17 +62,21 @@ struct writer_state {
   std::shared_ptr<actor_slot<health_actor>> health;
   std::shared_ptr<const services> shared;
   std::vector<std::shared_ptr<const telemetry_record>> batch;
-  usage_sums usage; ///< not written yet; that of rows that were lost, too [U2]
   bool timer_set = false;
   bool lost = false; ///< rows since the last flush
   std::uint64_t lost_since_report = 0;
   std::string last_problem;
   std::optional<time_point> reported_at;
+  std::optional<time_point> next_usage_at; ///< when a message is due that has the usage written
 
   // Writes what is in the queue; whether there was anything. Records that come meanwhile may wait for the next time, or
   // steady traffic on a slow disk would keep it here for ever.
   bool drain() {
     bool any = false;
+    if (auto dropped = queue->take_dropped(); dropped.rows > 0) {
+      report_loss(dropped.rows, "the queue is full");
+      queue->unwritten().add(dropped.usage);
+    }
     auto batches = telemetry_queue::capacity / batch_limit;
     do {
       batch.clear();
@@ -85,10 +92,6 @@ struct writer_state {
       }
     } while (batch.size() == batch_limit && --batches > 0);
     batch.clear();
-    if (auto dropped = queue->take_dropped(); dropped.rows > 0) {
-      report_loss(dropped.rows, "the queue is full");
-      usage.add(dropped.usage);
-    }
     return any;
   }
 
@@ -97,18 +100,27 @@ struct writer_state {
     std::uint64_t rows = 0;
     for (const auto& record : batch) {
       append_scored(*record, *scored);
-      usage.add(record->request);
+      queue->unwritten().add(record->request);
       rows += 1 + record->attempts.size();
     }
-    if (!log) {
-      usage.clear();
-    } else if (const auto written = log->append(batch, usage)) {
-      usage.clear();
-    } else {
+    if (const auto written = append(); !written)
       report_loss(rows, written.error().message);
-    }
     if (const auto to = health->get(); to && !scored->empty())
       self->send(to, health_batch{std::move(scored)});
+  }
+
+  // Writes the batch and the usage. What could not be written of the usage is kept for the next time.
+  store_result<void> append() {
+    auto written = log ? log->append(batch, queue->unwritten()) : store_result<void>{};
+    if (written)
+      queue->unwritten().clear();
+    return written;
+  }
+
+  // Writes the usage of rows that were lost, when no row follows with which it could go. The loss was reported.
+  void append_usage() {
+    if (!queue->unwritten().empty())
+      static_cast<void>(append());
   }
 
   // Counted at once, logged once a minute [H7].
@@ -131,6 +143,8 @@ struct writer_state {
     if (!any && !timer_set) {
       queue->rearm();
       drain(); // what came between the drain and the rearming woke nobody
+      append_usage();
+      come_back_for_usage();
       return;
     }
     if (!timer_set) {
@@ -139,8 +153,18 @@ struct writer_state {
     }
   }
 
+  // Not through the timer: while that is set, records in the queue would wait for it.
+  void come_back_for_usage() {
+    const auto now = self->clock().now();
+    if (queue->unwritten().empty() || (next_usage_at && now < *next_usage_at))
+      return;
+    next_usage_at = now + usage_interval;
+    self->delayed_send(self, usage_interval, drain_telemetry{});
+  }
+
   done on_flush() {
     drain();
+    append_usage();
     return {!std::exchange(lost, false)};
   }
 };

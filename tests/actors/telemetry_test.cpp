@@ -226,6 +226,53 @@ TEST_CASE_METHOD(telemetry_fixture, "rows that found the queue full are lost, th
   CHECK(requests_in(*log_) == more + 1);
 }
 
+TEST_CASE_METHOD(telemetry_fixture, "usage of lost rows was forgotten when the end came before the next row [U2, H7]") {
+  log_->fail = true;
+  queue->push(served());
+  CHECK_FALSE(flush());
+  log_->fail = false;
+  CHECK(flush());
+  CHECK(log_->size() == 0);
+  CHECK(requests_in(*log_) == 1);
+  CHECK(flush());
+  CHECK(requests_in(*log_) == 1);
+}
+
+TEST_CASE_METHOD(telemetry_fixture, "usage of lost rows waited for the next row, however long that took [U2, H7]") {
+  log_->fail = true;
+  if (queue->push(served()))
+    caf::anon_send(writer, drain_telemetry{});
+  run();
+  pass(20ms); // the writer has nothing more to do
+  for (int i = 0; i < 100; ++i)
+    pass(1s);
+  CHECK(events.dropped_rows() == 1);
+  CHECK(requests_in(*log_) == 0);
+  push(); // still wakes it, and is lost, too
+  run();
+  CHECK(events.dropped_rows() == 2);
+  log_->fail = false;
+  pass(20ms);
+  pass(1s);
+  CHECK(requests_in(*log_) == 1);
+  pass(1s);
+  CHECK_FALSE(timer_pending());
+}
+
+TEST_CASE_METHOD(telemetry_fixture, "usage of lost rows was lost with the writer [U2]") {
+  log_->fail = true;
+  queue->push(served());
+  CHECK_FALSE(flush());
+  caf::anon_send_exit(writer, caf::exit_reason::kill);
+  run();
+  log_->fail = false;
+  const auto successor = own(
+      spawn_telemetry_writer(system, queue, log_, std::make_shared<actor_slot<health_actor>>(health), shared, false));
+  caf::anon_send(successor, drain_telemetry{});
+  run();
+  CHECK(requests_in(*log_) == 1);
+}
+
 TEST_CASE("the reader answers with the usage, or says why not [U2]") {
   actor_fixture f;
   const auto log = std::make_shared<memory_telemetry_log>();

@@ -39,6 +39,9 @@ public:
     usage_sums usage;
   };
   dropped take_dropped();
+  /// The writer only: usage that is not in the log yet, also that of rows that were lost. It is here so that it
+  /// outlives a writer that dies [U2].
+  usage_sums& unwritten() noexcept { return unwritten_; }
 
 private:
   boost::lockfree::queue<const telemetry_record*, boost::lockfree::capacity<capacity>> queue_;
@@ -46,6 +49,7 @@ private:
   std::atomic<bool> has_dropped_{false};
   std::mutex dropped_mutex_; ///< only where the queue is full
   dropped dropped_;
+  usage_sums unwritten_;
 };
 
 /// Starts the writer. `log` may be null: nothing is written, health is fed all the same. `detached` gives it a thread
