@@ -8,6 +8,7 @@
 //   usage                 begin of the hour (8 bytes), tenant, route, provider and model
 //   answers               the scope's text
 //   budgets               the ledger's name
+//   default               "format": the format's version; "usage_batch": the number of the last batch with usage
 //
 // Numbers are big-endian Unix nanoseconds and counters, so that keys sort by time.
 

@@ -6,7 +6,9 @@
 #include "status.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
+#include <utility>
 
 namespace switchyard::store {
 namespace {
@@ -40,6 +42,24 @@ void put(rocksdb::WriteBatch& batch, const open_database& database, const std::s
     batch.Put(database.handle(family_providers), index_key(provider, key), rocksdb::Slice()).PermitUncheckedError();
 }
 
+// The number of the last batch with usage, which a batch that has to be written again is compared with.
+const rocksdb::Slice usage_batch_key = "usage_batch";
+
+std::string number_text(std::uint64_t number) {
+  std::string text;
+  byte_writer(text).u64(number);
+  return text;
+}
+
+std::optional<std::uint64_t> last_usage_batch(const open_database& database) {
+  std::string text;
+  if (!database.db().Get({}, database.handle(family_default), usage_batch_key, &text).ok())
+    return std::nullopt;
+  byte_reader in(text);
+  const auto number = in.u64();
+  return in.done() ? std::optional{number} : std::nullopt;
+}
+
 class telemetry_store final : public telemetry_log {
 public:
   explicit telemetry_store(std::shared_ptr<core> c) : core_(std::move(c)) {}
@@ -62,12 +82,15 @@ private:
 
 store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const telemetry_record>> records,
                                            const usage_sums& usage) {
-  std::uint64_t entries = 0;
+  std::uint64_t numbers = 1; // that of the batch, and of its entries at most
   for (const auto& r : records)
-    entries += 1 + r->attempts.size(); // at most
-  const auto first = core_->take_sequences(entries);
+    numbers += 1 + r->attempts.size();
+  const auto number = core_->take_sequences(numbers);
+  bool again = false;
   auto fill = [&](rocksdb::WriteBatch& batch, const open_database& database) {
-    auto sequence = first; // the same keys when it has to be done again
+    if (std::exchange(again, true) && last_usage_batch(database) == number)
+      return; // it failed after it had reached the log: nothing is left to do, and usage must not be added twice [U2]
+    auto sequence = number + 1; // the same keys when it has to be done again
     for (const auto& r : records) {
       const auto& id = r->request.request_id;
       provider_names providers;
@@ -80,6 +103,8 @@ store_result<void> telemetry_store::append(std::span<const std::shared_ptr<const
         if (is_late(a.time, r->request.time))
           put(batch, database, id, {a.provider}, telemetry_key(a.time, sequence++), encode(id, a));
     }
+    if (!usage.empty())
+      batch.Put(database.handle(family_default), usage_batch_key, number_text(number)).PermitUncheckedError();
     for (const auto& [key, totals] : usage)
       batch.Merge(database.handle(family_usage), usage_key_text(key), encode(totals)).PermitUncheckedError();
   };

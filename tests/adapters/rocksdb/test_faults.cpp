@@ -17,6 +17,7 @@ struct disk {
   std::atomic<bool> full{false};
   std::atomic<bool> tears{false};  ///< a full disk takes half of a write first
   std::atomic<bool> denies{false}; ///< nothing may be created
+  std::atomic<bool> lies{false};   ///< the next write arrives whole, and is said to have failed
   rocksdb::IOStatus no_space() const {
     auto s = rocksdb::IOStatus::NoSpace("injected");
     s.SetRetryable(true); // as the real file system says
@@ -32,6 +33,10 @@ public:
   using FSWritableFileOwnerWrapper::Append;
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& o,
                            rocksdb::IODebugContext* dbg) override {
+    if (disk_.lies.exchange(false)) {
+      target()->Append(data, o, dbg).PermitUncheckedError();
+      return rocksdb::IOStatus::IOError("injected");
+    }
     if (!disk_.full)
       return target()->Append(data, o, dbg);
     if (disk_.tears)
@@ -126,6 +131,21 @@ TEST_CASE("on a full disk writes fail as full, reads go on, and writes work once
   for (int round = 0; round < 3; ++round)
     CHECK(f.db->answers()->find("after " + std::to_string(round)).value() != nullptr);
   CHECK(f.db->telemetry()->query({}).value().size() == 8);
+}
+
+TEST_CASE("usage was added twice where a write that was said to have failed had reached the log [U2]") {
+  faulty_store f;
+  auto log = f.db->telemetry();
+  for (int i = 0; i < 5; ++i) {
+    f.faults.lies = true;
+    CHECK(append(*log, {make_record("r" + std::to_string(i), epoch)}));
+    CHECK_FALSE(f.faults.lies); // it was met
+  }
+  REQUIRE(append(*log, {make_record("last", epoch)}));
+  const auto sums = log->usage({}, wall_time::max()).value();
+  REQUIRE(std::distance(sums.begin(), sums.end()) == 1);
+  CHECK(sums.begin()->second.requests == 6);
+  CHECK(log->query({}).value().size() == 12);
 }
 
 TEST_CASE("a disk that fills while buffers are written out fails writes and loses nothing answered [I13]") {
