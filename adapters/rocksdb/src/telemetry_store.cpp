@@ -130,7 +130,7 @@ store_result<usage_sums> telemetry_store::usage(wall_time since, wall_time until
     const auto key = parse_usage_key(view(it->key()));
     const auto totals = decode_usage(view(it->value()));
     if (key && totals)
-      found.add(*key, *totals);
+      found.add({{}, key->tenant, key->route, key->provider, key->model}, *totals);
     else
       core_->count_unreadable();
   }
