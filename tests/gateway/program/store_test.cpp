@@ -6,7 +6,10 @@
 
 #include <sys/wait.h>
 
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 using namespace switchyard;
@@ -85,6 +88,44 @@ TEST_CASE("the tool reads beside a running gateway, and purges only without it")
   const auto purge = run_store(on_data + "--progress purge --older-than 1d");
   CHECK(purge.status == 0);
   CHECK(has(purge.output, "families"));
+}
+
+TEST_CASE("the tool tells damage in a closed store, and a store that cannot be opened [I13]") {
+  temp_dir folder;
+  const auto config = folder.write("switchyard.json", R"({
+    "providers": { "p": { "base_url": "http://127.0.0.1:1/v1" } },
+    "routes": { "chat": { "provider": "p", "model": "m" } },
+    "gateway": { "listen": "127.0.0.1:0" }, "admin": { "listen": "127.0.0.1:0" } })");
+  const auto data = folder.path() / "data";
+  {
+    gateway_process gateway{folder, {"--config", config, "--data-dir", data.string()}};
+    gateway.wait_ready();
+    gateway.signal(SIGTERM);
+    REQUIRE(gateway.wait_end() == 0);
+  }
+  const auto on_data = "--data-dir " + data.string() + " ";
+  REQUIRE(run_store(on_data + "check").status == 0);
+  REQUIRE(run_store(on_data + "purge").status == 0); // from the log into files
+  std::size_t tables = 0;
+  for (const auto& file : std::filesystem::directory_iterator(data / "store"))
+    if (file.path().extension() == ".sst") {
+      ++tables;
+      std::fstream table{file.path(), std::ios::in | std::ios::out | std::ios::binary};
+      table.write("damage", 6);
+    }
+  REQUIRE(tables > 0);
+  const auto damaged = run_store(on_data + "check");
+  CAPTURE(damaged.output);
+  CHECK(damaged.status == 1);
+  CHECK((has(damaged.output, "a file is damaged") || has(damaged.output, "corrupt")));
+
+  std::ofstream{data / "store" / "CURRENT"} << "nonsense";
+  for (const auto* command : {"check", "stats", "request x", "purge"}) {
+    const auto refused = run_store(on_data + command);
+    CAPTURE(refused.output);
+    CHECK(refused.status == 1);
+    CHECK(has(refused.output, (data / "store").string()));
+  }
 }
 
 TEST_CASE("the tool says what is wrong with its use, and what there is not") {
