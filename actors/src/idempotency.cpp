@@ -1,19 +1,15 @@
 #include "switchyard/actors/idempotency.hpp"
 
 #include "joiners.hpp"
+#include "key_journal.hpp"
 #include "problem_log.hpp"
-#include "store_call.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
-#include <algorithm>
 #include <functional>
-#include <iterator>
 #include <map>
-#include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,16 +37,8 @@ std::shared_ptr<request_result> replay_of(const stored_answer& stored) {
   return result;
 }
 
-// Neither so many changes nor so many bytes wait for their commit.
-constexpr std::size_t batch_changes = 1024;
-constexpr std::size_t batch_bytes = 8u << 20;
-// Keys that are free, which the store does not know yet; should it be away for so long that there are more, some read
-// as interrupted.
-constexpr std::size_t most_owed = 10'000;
-
-// Changes of the store are collected, and written all at once when the mailbox has been worked through as far as it was
-// filled when the first of them came: under load one write, and with `power` one sync, serves many keys; without load
-// nothing waits. What depends on a write is told after it.
+// Changes of the store are written when the mailbox has been worked through as far as it was filled when the first of
+// them came: under load one write serves many keys; without load nothing waits.
 struct shard_state {
   static inline const char* name = "switchyard.idempotency";
 
@@ -60,78 +48,31 @@ struct shard_state {
   };
 
   idempotency_actor::stateful_pointer<shard_state> self = nullptr;
-  std::shared_ptr<answer_store> store;
   std::shared_ptr<const services> shared;
   idempotency_ledger ledger;
   switchyard::joiners joiners;
   std::map<caf::actor_addr, lead> leads;
 
-  std::vector<key_change> changes;                     ///< since the last commit
-  std::vector<std::function<void(bool written)>> then; ///< what follows it, in order
-  std::size_t bytes = 0;                               ///< of `changes`
+  key_journal journal;
   problem_log read_problems, write_problems;
-  bool scheduled = false;     ///< a commit is on its way
-  std::set<std::string> owed; ///< keys that are free, which is still to be written
+  bool scheduled = false; ///< a commit is on its way
 
   // Who waits for a commit when the shard dies is answered at once: it did not come to it.
-  ~shard_state() {
-    for (const auto& f : std::exchange(then, {}))
-      f(false);
-  }
+  ~shard_state() { journal.abandon(); }
 
-  store_result<std::shared_ptr<const stored_answer>> find(const std::string& scope) const {
-    if (owed.contains(scope))
-      return std::shared_ptr<const stored_answer>{};
-    return store_call([&] { return store->find(scope); });
-  }
-
-  store_result<void> write(std::span<const key_change> all) {
-    return store_call([&] { return store->write(all); });
-  }
-
-  // Has a change written with the next commit; `after` is called with whether it was.
-  void change(key_change c, std::function<void(bool)> after) {
-    schedule();
-    bytes += c.scope.size() + (c.record ? c.record->body.size() : 0);
-    changes.push_back(std::move(c));
-    then.push_back(std::move(after));
-    if (changes.size() >= batch_changes || bytes >= batch_bytes)
-      commit();
-  }
-
-  void schedule() {
+  void change(key_change c, key_journal::continuation after) {
+    journal.add(std::move(c), std::move(after));
     if (!std::exchange(scheduled, true))
       self->send(self, commit_keys{});
+    if (journal.full())
+      commit();
   }
 
   void commit() {
     scheduled = false;
-    if (changes.empty() && owed.empty())
-      return;
-    std::vector<key_change> batch;
-    for (const auto& scope : owed)
-      batch.push_back({scope, nullptr});
-    std::ranges::move(std::exchange(changes, {}), std::back_inserter(batch)); // what is newer of a key comes later
-    bytes = 0;
-    const auto written = write(batch);
-    if (written) {
-      owed.clear();
-    } else {
+    if (const auto written = journal.commit(); !written)
       write_problems.report(*shared, self->clock().now(),
                             "idempotency: the store cannot be written: " + written.error().message);
-      for (const auto& c : batch) // who asked for a record is told that it failed
-        if (!c.record)
-          owe(c.scope);
-    }
-    // What follows may ask for the next commit.
-    for (const auto& f : std::exchange(then, {}))
-      f(static_cast<bool>(written));
-  }
-
-  void owe(const std::string& scope) {
-    if (owed.size() >= most_owed)
-      owed.erase(owed.begin());
-    owed.insert(scope);
   }
 
   caf::result<key_answer> reserve(const reserve_key& r) {
@@ -140,7 +81,7 @@ struct shard_state {
     answer.waiter = request.waiter;
     std::shared_ptr<const stored_answer> stored;
     if (!ledger.in_flight(request.scope)) {
-      auto found = find(request.scope);
+      auto found = journal.find(request.scope);
       if (!found) {
         read_problems.report(*shared, self->clock().now(),
                              "idempotency: the store cannot be read: " + found.error().message);
@@ -172,7 +113,8 @@ struct shard_state {
     return told(answer, verdict_kind::in_flight, "in_flight");
   }
 
-  // The lead is told when the reservation is written; that of a rerun is still there.
+  // The lead is told when the reservation is written. A rerun writes one too: it shows that the store can take its
+  // answer, and should it be cut off as well, the mark lives on from then [I10, I13].
   caf::result<key_answer> begin_lead(const reserve_request& request, const reserve_result& result,
                                      const request_actor& leader) {
     watch(leader, request.scope, result.token);
@@ -180,8 +122,6 @@ struct shard_state {
     answer.waiter = request.waiter;
     answer.token = result.token;
     answer.verdict.rerun = result.rerun;
-    if (result.rerun)
-      return told(answer, verdict_kind::lead, "rerun");
     auto record = std::make_shared<stored_answer>();
     record->reserved = true;
     record->fingerprint = request.fingerprint;
@@ -189,12 +129,22 @@ struct shard_state {
     record->ttl = request.ttl;
     auto promise = self->make_response_promise<key_answer>();
     change({request.scope, std::move(record)}, [this, answer, scope = request.scope, promise](bool written) mutable {
-      if (!written)
+      if (!written) {
         drop(scope, answer.token);
-      promise.deliver(
-          told(answer, written ? verdict_kind::lead : verdict_kind::unavailable, written ? "lead" : "unavailable"));
+        if (!answer.verdict.rerun)
+          journal.set_unused(scope);
+      }
+      promise.deliver(told_lead(answer, written));
     });
     return promise;
+  }
+
+  // What a leader hears when it is known whether its reservation was written.
+  key_answer told_lead(key_answer answer, bool written) const {
+    if (!written)
+      return told(std::move(answer), verdict_kind::unavailable, "unavailable");
+    const bool rerun = answer.verdict.rerun;
+    return told(std::move(answer), verdict_kind::lead, rerun ? "rerun" : "lead");
   }
 
   // A lead whose reservation could not be written: whoever holds it by now, and who joined, are refused [I13].
@@ -242,39 +192,45 @@ struct shard_state {
     if (!ledger.leads(s.scope, s.token))
       return key_settled{false}; // the lead was lost: this answer must neither be stored nor release the key [I7]
     unwatch();
+    const bool succeeded =
+        s.answer || (s.result && s.result->ok() && !s.result->stale); // a stream's is not stored [I9]
+    const auto record = succeeded ? std::optional{s.answer} : ledger.record_after_failure(s.scope);
     // One caller's impatience is not the others' failure: the first of them tries with its own time.
-    if (!s.answer && s.result && s.result->failure == failure_class::deadline) {
+    if (!succeeded && s.result && s.result->failure == failure_class::deadline) {
       if (!promote(s.scope, s.token, false))
-        release(s.scope);
+        release(s.scope, record);
       return key_settled{};
     }
     auto promise = self->make_response_promise<key_settled>();
     auto end = [this, s, promise](bool written) mutable {
       const bool stored = written || !s.answer; // a failure is one, written or not [I6]
+      const bool rerun = ledger.is_rerun(s.scope);
       if (const auto waiting = ledger.complete(s.scope, s.token); waiting && !waiting->empty())
-        answer_joiners(*waiting, s, stored);
+        answer_joiners(*waiting, s, stored, rerun);
       promise.deliver(key_settled{stored});
     };
-    if (!s.answer && ledger.is_rerun(s.scope))
-      end(true); // nothing is known that was not before: the next one is a rerun too
+    if (record)
+      change({s.scope, *record}, std::move(end));
     else
-      change({s.scope, s.answer}, std::move(end));
+      end(true);
     return promise;
   }
 
-  // Nothing is left of a key that nobody leads, and whose last run is known to have failed.
-  void release(const std::string& scope) {
-    if (ledger.in_flight(scope))
+  // What is left of a key that nobody leads any more, and whose last run is known to have come to nothing.
+  void release(const std::string& scope, const std::optional<std::shared_ptr<const stored_answer>>& record) {
+    if (!record || ledger.in_flight(scope))
       return;
-    owe(scope); // free from now on, whatever the store still has
-    change({scope, nullptr}, [](bool) {});
+    if (!*record)
+      journal.set_free(scope); // from now on
+    change({scope, *record}, [](bool) {});
   }
 
-  void answer_joiners(const std::vector<waiter_id>& waiting, const settle_key& s, bool stored) {
+  void answer_joiners(const std::vector<waiter_id>& waiting, const settle_key& s, bool stored, bool rerun) {
     if (!stored)
       return refuse(waiting);
     key_answer answer;
     answer.verdict.what = verdict_kind::answered;
+    answer.verdict.rerun = rerun;
     if (s.answer || s.result) {
       auto result = s.answer ? replay_of(*s.answer) : std::make_shared<request_result>(shared_with_others(*s.result));
       result->replayed = result->ok();
@@ -301,9 +257,9 @@ struct shard_state {
     leads.erase(found);
     // One that ended by itself without settling had its lead granted too late, and made no call.
     const bool killed = down.reason && down.reason != caf::exit_reason::normal;
-    const bool rerun = ledger.is_rerun(lost.scope);
-    if (!promote(lost.scope, lost.token, killed) && !killed && !rerun)
-      release(lost.scope);
+    const auto record = ledger.record_after_failure(lost.scope);
+    if (!promote(lost.scope, lost.token, killed) && !killed)
+      release(lost.scope, record);
   }
 
   // The first joiner leads [I7]; whether there was one.
@@ -325,20 +281,19 @@ struct shard_state {
     return false;
   }
 
-  // The reservation may still wait for its commit.
+  // The reservation may still wait for its commit; that of another key is none of the heir's.
   void grant(const std::string& scope, const key_answer& answer, const request_actor& heir) {
     const auto tell_heir = [this, scope, answer, heir](bool written) {
       if (!ledger.leads(scope, answer.token))
         return; // passed on meanwhile
       if (!written)
         drop(scope, answer.token);
-      self->send(heir, told(answer, written ? verdict_kind::lead : verdict_kind::unavailable,
-                            written ? "lead" : "unavailable"));
+      self->send(heir, told_lead(answer, written));
     };
-    if (changes.empty())
-      tell_heir(true);
+    if (journal.has(scope))
+      journal.then(tell_heir);
     else
-      then.push_back(tell_heir);
+      tell_heir(true);
   }
 };
 
@@ -347,7 +302,7 @@ idempotency_actor::behavior_type shard_behavior(idempotency_actor::stateful_poin
                                                 std::shared_ptr<const services> shared) {
   auto& s = self->state;
   s.self = self;
-  s.store = std::move(store);
+  s.journal = key_journal{std::move(store)};
   s.shared = std::move(shared);
   // A shard that follows a dead one must not give out its tokens again: it starts anywhere, with room to count on.
   s.ledger = idempotency_ledger{(s.shared->random() >> 1) + 1};

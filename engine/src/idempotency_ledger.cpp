@@ -53,13 +53,21 @@ reserve_result idempotency_ledger::reserve(const reserve_request& r, std::shared
     return {kind::replay, 0, false, std::move(stored)};
   if (known && r.on_interrupted == interrupted_mode::fail)
     return {kind::interrupted, 0, false, nullptr};
-  const auto token = flights_.lead(r.scope, {r.fingerprint, r.stream, known});
+  const auto token = flights_.lead(r.scope, {r.fingerprint, r.stream, known, known ? std::move(stored) : nullptr});
   return {kind::lead, token, known, nullptr};
 }
 
 bool idempotency_ledger::is_rerun(std::string_view scope) const {
   const auto* running = flights_.find(scope);
   return running && running->note.rerun;
+}
+
+std::optional<std::shared_ptr<const stored_answer>>
+idempotency_ledger::record_after_failure(std::string_view scope) const {
+  const auto* running = flights_.find(scope);
+  if (running && running->note.rerun && !running->note.left)
+    return std::nullopt;
+  return running ? running->note.left : nullptr;
 }
 
 std::optional<flight_promotion> idempotency_ledger::lead_lost(std::string_view scope, owner_token token,

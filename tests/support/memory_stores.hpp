@@ -33,6 +33,8 @@ public:
         answers_[change.scope] = change.record;
       else
         answers_.erase(change.scope);
+    if (fail_put_late)
+      return store_error{store_error::kind::io, "the disk is gone"};
     return {};
   }
 
@@ -43,6 +45,7 @@ public:
   }
 
   std::atomic<bool> fail_find{false}, fail_put{false};
+  std::atomic<bool> fail_put_late{false}; ///< `write` fails although all is written, as a sync may
   std::atomic<int> finds{0}, writes{0};
 
 private:

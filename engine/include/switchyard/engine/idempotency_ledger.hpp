@@ -91,8 +91,13 @@ public:
   /// Whether this token still leads: only then may its answer be stored.
   bool leads(std::string_view scope, owner_token token) const { return flights_.leads(scope, token); }
 
-  /// Whether the key in flight runs again after an interruption: until it has an answer it stays marked on the disk.
+  /// Whether the key in flight runs again after an interruption.
   bool is_rerun(std::string_view scope) const;
+
+  /// What the store is to have of a key in flight when its run comes to nothing: null means nothing [I6]. A rerun's
+  /// failure says nothing of the interrupted run: what was found of that is put back, with its own age, or, when it was
+  /// never replaced (no value), stays [I10].
+  std::optional<std::shared_ptr<const stored_answer>> record_after_failure(std::string_view scope) const;
 
   /// The leader is done (success or failure): the entry goes; returns the waiters to answer, in order of
   /// arrival. Nothing when the token has lost the lead.
@@ -114,6 +119,7 @@ private:
     payload_fingerprint fingerprint{};
     bool stream = false;
     bool rerun = false;
+    std::shared_ptr<const stored_answer> left; ///< by a crash, which the reservation of this run replaces
   };
   single_flight<leader> flights_;
 };
