@@ -64,8 +64,8 @@ public:
   /// Rows, newest first.
   virtual store_result<std::vector<telemetry_row>> query(const telemetry_query& q) = 0;
 
-  /// The usage of the hours that began at or after `since` and before `until` [U2]. May be summed up over the hours, with
-  /// keys whose hour says nothing: a month of hours has more keys than a sum takes.
+  /// The usage of the hours that began at or after `since` and before `until` [U2]. May be summed up over the hours,
+  /// with keys whose hour says nothing: a month of hours has more keys than a sum takes.
   virtual store_result<usage_sums> usage(wall_time since, wall_time until) = 0;
 
   /// Every record whose request began at or after `since`, oldest first, for rebuilding read models [H5].
