@@ -4,6 +4,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,9 +34,16 @@ public:
     return completed_;
   }
 
+  /// Waits until `count` further steps were taken: a call's arrival is one, and its answer. False if they do not come.
+  bool wait_for_steps(std::uint64_t count) const {
+    std::unique_lock lock{mutex_};
+    return stepped_.wait_for(lock, std::chrono::minutes{2}, [&, until = steps_ + count] { return steps_ >= until; });
+  }
+
 private:
   void answer(const std::shared_ptr<http::exchange>& x) {
     const std::lock_guard lock{mutex_};
+    step();
     const auto wait = std::chrono::milliseconds{std::uniform_int_distribution{1, 30}(random_)};
     const auto timer = std::make_shared<boost::asio::steady_timer>(x->context(), wait);
     timer->async_wait([this, x, timer](boost::system::error_code) { complete(*x); });
@@ -49,6 +58,7 @@ private:
     {
       const std::lock_guard lock{mutex_};
       call = ++completed_[key];
+      step();
     }
     header_list headers;
     headers.add("Content-Type", "application/json");
@@ -57,7 +67,14 @@ private:
                 R"("},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}})");
   }
 
+  void step() { // under the lock
+    ++steps_;
+    stepped_.notify_all();
+  }
+
   mutable std::mutex mutex_;
+  mutable std::condition_variable stepped_;
+  std::uint64_t steps_ = 0;
   std::mt19937_64 random_;
   std::map<std::string, std::uint64_t> completed_;
   http::test::running_server server_{[this](const std::shared_ptr<http::exchange>& x) { answer(x); }};

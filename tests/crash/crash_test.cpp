@@ -19,12 +19,10 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace switchyard;
 using namespace switchyard::crash_test;
-using std::chrono::milliseconds;
 using switchyard::gateway::test::gateway_process;
 using switchyard::http::test::raw_client;
 using switchyard::test::temp_dir;
@@ -88,7 +86,7 @@ public:
     retrying_clients all{gateway.port(), seed};
     std::mt19937_64 random{seed};
     for (std::uint64_t round = 0; round < rounds; ++round) {
-      std::this_thread::sleep_for(milliseconds{std::uniform_int_distribution{5, 250}(random)}); // the random moment
+      REQUIRE(provider.wait_for_steps(std::uniform_int_distribution<std::uint64_t>{1, 1'200}(random)));
       gateway.crash_and_start();
     }
     all.finish();
