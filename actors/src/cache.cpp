@@ -120,10 +120,7 @@ struct cache_state {
       auto result = std::make_shared<request_result>(shared_with_others(*s.result, std::move(reduced)));
       if (result->ok())
         result->cached = true;
-      answer.verdict.status = status_of(*result);
-      answer.verdict.failure = result->failure;
-      if (result->what == request_result::kind::own_error)
-        answer.verdict.code = result->code;
+      describe_result(answer.verdict, *result);
       answer.result = std::move(result);
     }
     joiners.tell(self, waiting, answer);

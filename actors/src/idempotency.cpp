@@ -235,10 +235,7 @@ struct shard_state {
       auto result = s.answer ? replay_of(*s.answer) : std::make_shared<request_result>(shared_with_others(*s.result));
       result->replayed = result->ok();
       answer.verdict.success = result->ok();
-      answer.verdict.status = status_of(*result);
-      answer.verdict.failure = result->failure;
-      if (result->what == request_result::kind::own_error)
-        answer.verdict.code = result->code;
+      describe_result(answer.verdict, *result);
       answer.result = std::move(result);
     }
     joiners.tell(self, waiting, answer);

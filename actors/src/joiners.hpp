@@ -7,7 +7,6 @@
 #include "switchyard/engine/single_flight.hpp"
 
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -32,8 +31,13 @@ inline request_result shared_with_others(request_result leader,
   return leader;
 }
 
-inline std::optional<int> status_of(const request_result& r) {
-  return r.content ? r.content->status : http_status(r.code, r.all_refused);
+/// The verdict that goes with a leader's result.
+template <class Verdict>
+void describe_result(Verdict& verdict, const request_result& result) {
+  verdict.status = result.content ? result.content->status : http_status(result.code, result.all_refused);
+  verdict.failure = result.failure;
+  if (result.what == request_result::kind::own_error)
+    verdict.code = result.code;
 }
 
 /// Whom an owner of single flights will tell.

@@ -3,23 +3,18 @@
 
 table.py BINARY [--dir FOLDER] [--json FILE] [OPTIONS OF THE BINARY]
 """
-import argparse
 import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from programs import measured  # noqa: E402
+from programs import measured, read_options  # noqa: E402
 
 YARDSTICK = "without a key"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary")
-    parser.add_argument("--dir", type=Path, default=Path.cwd(), help="the stores go below it; durability depends on its disk")
-    parser.add_argument("--json", type=Path)
-    options, rest = parser.parse_known_args()
+    options, rest = read_options(__doc__, "the stores go below it; durability depends on its disk")
     modes = measured(options.binary, options.dir, rest)
     print("| requests | per second | of those without a key | CPU of the process per request |\n|---|---|---|---|")
     for name, m in modes.items():

@@ -3,21 +3,16 @@
 
 table.py BINARY [--dir FOLDER] [--json FILE] [OPTIONS OF THE BINARY]
 """
-import argparse
 import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from programs import measured  # noqa: E402
+from programs import measured, read_options  # noqa: E402
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary")
-    parser.add_argument("--dir", type=Path, default=Path.cwd(), help="the stores go below it; they take some 3 GiB")
-    parser.add_argument("--json", type=Path)
-    options, rest = parser.parse_known_args()
+    options, rest = read_options(__doc__, "the stores go below it; they take some 3 GiB")
     stores = list(measured(options.binary, options.dir, rest).values())
     least = stores[0]
     print("| keys | reserve p50 | p99 | replay p50 | p99 | memory | disk | to fill | to open |\n" + "|---" * 9 + "|")

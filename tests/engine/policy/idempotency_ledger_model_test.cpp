@@ -1,6 +1,6 @@
 // The ledger of idempotency keys, and the store as it is told to keep it, against a model.
 
-#include "switchyard/engine/idempotency_ledger.hpp"
+#include "stored_answers.hpp"
 
 #include "support/catch.hpp"
 
@@ -13,29 +13,9 @@
 #include <vector>
 
 using namespace switchyard;
-using kind = reserve_result::kind;
-using concurrent_mode = idempotency_settings::concurrent_mode;
-using interrupted_mode = idempotency_settings::interrupted_mode;
-using waiters = std::vector<waiter_id>;
+using namespace switchyard::test;
 
 namespace {
-
-constexpr wall_time now{std::chrono::seconds{1'750'000'000}};
-
-payload_fingerprint payload(std::uint8_t n) {
-  payload_fingerprint f{};
-  f.back() = n;
-  return f;
-}
-
-std::shared_ptr<const stored_answer> record(std::uint8_t body, bool reserved) {
-  stored_answer a;
-  a.fingerprint = payload(body);
-  a.reserved = reserved;
-  a.stored_at = now;
-  a.ttl = 1h;
-  return std::make_shared<const stored_answer>(std::move(a));
-}
 
 /// A submit, drawn.
 struct drawn_submit {

@@ -1,4 +1,4 @@
-#include "switchyard/engine/idempotency_ledger.hpp"
+#include "stored_answers.hpp"
 
 #include "support/catch.hpp"
 
@@ -7,19 +7,9 @@
 #include <set>
 
 using namespace switchyard;
-using kind = reserve_result::kind;
-using concurrent_mode = idempotency_settings::concurrent_mode;
-using waiters = std::vector<waiter_id>;
+using namespace switchyard::test;
 
 namespace {
-
-constexpr wall_time now{std::chrono::seconds{1'750'000'000}};
-
-payload_fingerprint payload(std::uint8_t n) {
-  payload_fingerprint f{};
-  f.back() = n;
-  return f;
-}
 
 reserve_request submit(waiter_id waiter, std::uint8_t body = 1, std::string scope = "key") {
   return {.scope = std::move(scope), .fingerprint = payload(body), .waiter = waiter};
@@ -38,12 +28,7 @@ reserve_request rejecting(waiter_id waiter) {
 }
 
 std::shared_ptr<const stored_answer> stored(std::uint8_t body = 1, wall_time at = now, duration ttl = 1h) {
-  stored_answer a;
-  a.fingerprint = payload(body);
-  a.body = "answer";
-  a.stored_at = at;
-  a.ttl = ttl;
-  return std::make_shared<const stored_answer>(std::move(a));
+  return record(body, false, at, ttl);
 }
 
 } // namespace
@@ -233,14 +218,9 @@ TEST_CASE("a successor starts above its predecessor's tokens [I7]") {
 }
 
 TEST_CASE("a reservation that nobody leads was interrupted: it runs again, marked, or is refused until its TTL [I10]") {
-  stored_answer left;
-  left.reserved = true;
-  left.fingerprint = payload(1);
-  left.stored_at = now;
-  left.ttl = 10s;
-  const auto leftover = std::make_shared<const stored_answer>(left);
+  const auto leftover = record(1, true, now, 10s);
   auto failing = submit(9);
-  failing.on_interrupted = idempotency_settings::interrupted_mode::fail;
+  failing.on_interrupted = interrupted_mode::fail;
 
   idempotency_ledger ledger;
   CHECK(ledger.reserve(submit(1, 2), leftover, now).what == kind::conflict); // the payload comes first [I3]
@@ -262,30 +242,25 @@ TEST_CASE("a reservation that nobody leads was interrupted: it runs again, marke
 }
 
 TEST_CASE("a failure leaves nothing of a key, that of a rerun what was found of the interrupted run [I6, I10]") {
-  stored_answer left;
-  left.reserved = true;
-  left.fingerprint = payload(1);
-  left.stored_at = now;
-  left.ttl = 10s;
-  const auto leftover = std::make_shared<const stored_answer>(left);
-  using record = std::optional<std::shared_ptr<const stored_answer>>;
+  const auto leftover = record(1, true, now, 10s);
+  using written = std::optional<std::shared_ptr<const stored_answer>>;
 
   idempotency_ledger ledger;
-  CHECK(ledger.record_after_failure("key") == record{nullptr}); // of a key that is not in flight there is nothing
+  CHECK(ledger.record_after_failure("key") == written{nullptr}); // of a key that is not in flight there is nothing
   const auto first = ledger.reserve(submit(1), nullptr, now);
   ledger.reserve(submit(2), nullptr, now);
-  CHECK(ledger.record_after_failure("key") == record{nullptr});
+  CHECK(ledger.record_after_failure("key") == written{nullptr});
   REQUIRE(ledger.lead_lost("key", first.token)); // the first run's reservation stands, and was never replaced
-  CHECK(ledger.record_after_failure("key") == record{});
+  CHECK(ledger.record_after_failure("key") == written{});
 
   const auto rerun = ledger.reserve(submit(3, 1, "left"), leftover, now);
   ledger.reserve(submit(4, 1, "left"), nullptr, now);
-  CHECK(ledger.record_after_failure("left") == record{leftover});
+  CHECK(ledger.record_after_failure("left") == written{leftover});
   REQUIRE(ledger.lead_lost("left", rerun.token));
-  CHECK(ledger.record_after_failure("left") == record{leftover});
+  CHECK(ledger.record_after_failure("left") == written{leftover});
 
   ledger.reserve(submit(5, 1, "expired"), leftover, now + 10s);
-  CHECK(ledger.record_after_failure("expired") == record{nullptr});
+  CHECK(ledger.record_after_failure("expired") == written{nullptr});
 }
 
 TEST_CASE("the heir of a leader that died runs again, that of one that gave up does not [I7, I10]") {
