@@ -1,7 +1,9 @@
 """A measuring program with stores of its own: run in a fresh folder, its JSON read."""
+import argparse
 import json
 import subprocess
 import tempfile
+from pathlib import Path
 
 
 def read_options(doc, dir_help):
