@@ -32,9 +32,13 @@ struct breaker_state {
   static inline const char* name = "switchyard.breaker";
 
   breaker_actor::stateful_pointer<breaker_state> self = nullptr;
-  std::shared_ptr<circuit_handle> handle;
+  std::weak_ptr<circuit_handle> handle; ///< which ends the breaker when it goes
+  std::shared_ptr<circuit_cell> shown;
   std::shared_ptr<const services> shared;
   std::optional<circuit> own;
+  caf::actor_addr canary;          ///< that runs; null: none
+  std::uint64_t canaries = 0;      ///< that were sent
+  std::uint32_t canary_of = 0;     ///< the generation that the last one is to decide about
   std::deque<outcome_report> held; ///< came by message and must not go before a report still being written
   std::optional<time_point> timer_at;
   std::uint64_t timer = 0;
@@ -47,7 +51,7 @@ struct breaker_state {
   std::unordered_map<std::uint32_t, grant> holders;
   std::vector<caf::actor_addr> gone; ///< died, and what they handed in is not yet counted
 
-  circuit_cell& cell() const { return handle->cell(); }
+  circuit_cell& cell() const { return *shown; }
   time_point now() const { return self->clock().now(); }
 
   void count(const outcome_report& report, time_point at) {
@@ -103,17 +107,53 @@ struct breaker_state {
   }
 
   void holder_down(const caf::down_msg& down) {
+    if (down.source == canary)
+      return canary_ended({canaries, "it died"});
     gone.push_back(down.source);
     drain(now());
   }
 
+  // ---- the canary [C13] ------------------------------------------------------------------------------------------
+
+  // One each time one is due, whoever waits for it. An operator who forces a circuit open wants its provider left
+  // alone. Where nobody can be asked, a guard's circuit, the cooldown's end alone decides.
+  void send_canary_if_due(time_point at) {
+    if (!own->canary_due() || canary || own->mode() == circuit_mode::forced_open)
+      return;
+    const auto circuit = handle.lock();
+    auto plan = circuit ? circuit->canary() : nullptr;
+    if (!plan)
+      return own->canary_result(own->generation(), true, at);
+    canary_of = own->generation();
+    const auto sent =
+        spawn_canary(self->home_system(), std::move(plan), caf::actor_cast<breaker_actor>(self), ++canaries);
+    canary = sent.address();
+    self->monitor(sent);
+  }
+
+  void canary_ended(const canary_result& result) {
+    if (result.number != canaries || !canary)
+      return;
+    self->demonitor(canary);
+    canary = nullptr;
+    const auto at = now();
+    drain(at);
+    if (result.problem)
+      shared->log(log_level::warning, "circuit " + cell().id() + ": its canary failed: " + *result.problem);
+    else
+      shared->log(log_level::info, "circuit " + cell().id() + ": its canary passed");
+    own->canary_result(canary_of, !result.problem, at);
+    publish(at);
+  }
+
   // What every handler does last: the view, then who else wants to know, then the timers.
   void publish(time_point at) {
+    send_canary_if_due(at);
     const auto transitions = own->take_transitions();
     cell().publish(*own, at);
     for (const auto& t : transitions)
       announce(t, at);
-    if (handle->settings().window && std::exchange(rates_due, false))
+    if (own->settings().window && std::exchange(rates_due, false))
       announce_rates(at);
     if (cell().unfinished() && !std::exchange(drain_sent, true))
       self->send(self, drain_reports{});
@@ -144,7 +184,7 @@ struct breaker_state {
 
   // One timer for all: the circuit's own, and the lazy drain of a window while reports keep coming.
   void set_timer(time_point at) {
-    if (counted > 0 && handle->settings().window && !lazy) {
+    if (counted > 0 && own->settings().window && !lazy) {
       lazy = true;
       cell().set_lazy(true);
       lazy_until = at + lazy_interval;
@@ -231,6 +271,22 @@ struct breaker_state {
     return {};
   }
 
+  // Of other settings nothing that was counted before means anything.
+  done configure() {
+    const auto circuit = handle.lock();
+    if (!circuit)
+      return {};
+    const auto settings = circuit->settings();
+    if (settings == own->settings())
+      return {};
+    const auto at = now();
+    drain(at);
+    own->reconfigure(settings, at);
+    publish(at);
+    shared->log(log_level::info, "circuit " + cell().id() + ": has other settings, and begins anew, closed");
+    return {};
+  }
+
   caf::result<circuit_description> describe() {
     const auto at = now();
     if (!drain(at))
@@ -244,12 +300,13 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
                                               std::shared_ptr<const services> shared, circuit_mode mode) {
   auto& s = self->state;
   s.self = self;
-  s.handle = std::move(handle);
+  s.handle = handle;
+  s.shown = handle->shared_cell();
   s.shared = std::move(shared);
   self->set_down_handler([&s](const caf::down_msg& down) { s.holder_down(down); });
   s.cell().take_over();
   s.cell().set_lazy(false); // the timer died with the predecessor
-  s.own.emplace(s.handle->settings(), s.shared->random(), s.cell().generation() + 1);
+  s.own.emplace(handle->settings(), s.shared->random(), s.cell().generation() + 1);
   s.own->set_mode(mode);
   s.drain(s.now());
   return {
@@ -259,6 +316,8 @@ breaker_actor::behavior_type breaker_behavior(breaker_actor::stateful_pointer<br
       [&s](const set_circuit_mode& m) { return s.set_mode(m.mode); },
       [&s](const reset_circuit&) { return s.reset(); },
       [&s](const describe_circuit&) { return s.describe(); },
+      [&s](const configure_circuit&) { return s.configure(); },
+      [&s](const canary_result& r) { s.canary_ended(r); },
       [&s](const breaker_tick& t) { s.tick(t.number); },
   };
 }

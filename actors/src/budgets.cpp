@@ -65,6 +65,12 @@ struct budget_state {
     schedule();
   }
 
+  // What was charged under the budgets of before is written first: the new ones may not know it.
+  void configure(const std::vector<budget_settings>& budgets) {
+    commit();
+    ledger->reconfigure(budgets);
+  }
+
   void schedule() {
     if (!std::exchange(scheduled, true))
       self->send(self, commit_budgets{});
@@ -111,6 +117,7 @@ budget_actor::behavior_type budget_behavior(budget_actor::stateful_pointer<budge
       [&s](const reserve_budget& r) { return s.reserve(r); },
       [&s](const settle_budget& b) { s.settle(b); },
       [&s](const describe_budgets&) { return s.ledger->describe(s.shared->wall_clock()); },
+      [&s](const configure_budgets& c) { s.configure(c.budgets); },
       [&s](const commit_budgets&) { s.commit(); },
   };
 }

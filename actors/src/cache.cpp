@@ -22,9 +22,16 @@ std::shared_ptr<request_result> cached_result(std::shared_ptr<const answer_paylo
   result->what = request_result::kind::answer;
   result->content = std::move(answer);
   result->cached = true;
-  result->stale = stale;
+  result->degraded = stale ? degradation::stale : degradation::none;
   result->age = age;
   return result;
+}
+
+// A cache that is switched off keeps nothing.
+cache_settings kept_by(cache_settings settings) {
+  if (!settings.enabled)
+    settings.max_bytes = 0;
+  return settings;
 }
 
 struct cache_state {
@@ -116,7 +123,7 @@ struct cache_state {
     cache_answer answer;
     answer.verdict.what = s.result ? verdict_kind::answered : verdict_kind::unavailable;
     if (s.result) {
-      auto reduced = s.result->stale ? s.result->content : s.answer;
+      auto reduced = s.result->degraded != degradation::none ? s.result->content : s.answer;
       auto result = std::make_shared<request_result>(shared_with_others(*s.result, std::move(reduced)));
       if (result->ok())
         result->cached = true;
@@ -166,6 +173,7 @@ cache_actor::behavior_type cache_behavior(cache_actor::stateful_pointer<cache_st
       [&s](const look_up_cache& l) { return s.look_up(l); },
       [&s](const leave_cache& l) { s.leave(l); },
       [&s](const settle_cache& c) { s.settle(c); },
+      [&s](const configure_cache& c) { s.cache->reconfigure(kept_by(c.settings)); },
       [&s](const describe_cache&) {
         return cache_description{s.cache->entries(), s.cache->bytes(), s.cache->in_flight()};
       },

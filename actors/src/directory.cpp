@@ -25,6 +25,12 @@ std::shared_ptr<circuit_handle> circuit_registry::add(std::shared_ptr<circuit_ha
   return circuits_.try_emplace(id, std::move(handle)).first->second;
 }
 
+std::shared_ptr<circuit_handle> circuit_registry::remove(const std::string& id) {
+  std::lock_guard lock{mutex_};
+  const auto node = circuits_.extract(id);
+  return node.empty() ? nullptr : node.mapped();
+}
+
 std::vector<std::shared_ptr<circuit_handle>> circuit_registry::all() const {
   std::lock_guard lock{mutex_};
   std::vector<std::shared_ptr<circuit_handle>> found;
@@ -64,7 +70,7 @@ struct directory_state {
   directory_actor::stateful_pointer<directory_state> self = nullptr;
   std::shared_ptr<circuit_registry> registry;
   std::shared_ptr<const services> shared;
-  std::map<caf::actor_addr, std::shared_ptr<circuit_handle>> watched;
+  std::map<caf::actor_addr, std::weak_ptr<circuit_handle>> watched;
 
   void start_breaker(const std::shared_ptr<circuit_handle>& handle) {
     // A successor keeps the operator's mode: only the state is lost with its breaker.
@@ -77,10 +83,10 @@ struct directory_state {
     const auto found = watched.find(down.source);
     if (found == watched.end())
       return;
-    auto handle = std::move(found->second);
+    const auto handle = found->second.lock();
     watched.erase(found);
-    if (down.reason == caf::exit_reason::user_shutdown)
-      return; // the runtime stops
+    if (!handle || down.reason == caf::exit_reason::user_shutdown)
+      return; // the circuit has gone, or the runtime stops
     shared->log(log_level::error, "circuit " + handle->cell().id() + ": its breaker died (" +
                                       caf::to_string(down.reason) + ") and comes back closed");
     shared->emit(breaker_restarted_event{handle->cell().id(), shared->wall_clock()});
@@ -111,6 +117,30 @@ struct directory_state {
     return all->promise;
   }
 
+  // Sends the circuit's breaker the message; its answer is one of those that are gathered.
+  template <class Message>
+  void tell(const std::shared_ptr<gathering<done>>& all, const std::shared_ptr<circuit_handle>& handle,
+            const Message& message) {
+    ++all->missing;
+    self->request(handle->breaker(), breaker_limit, message)
+        .then([all](const done&) { all->arrived(); },
+              [all](const caf::error&) {
+                all->answer.ok = false;
+                all->arrived();
+              });
+  }
+
+  caf::typed_response_promise<done> configure() {
+    start_missing();
+    auto all = std::make_shared<gathering<done>>();
+    all->promise = self->make_response_promise<done>();
+    all->missing = 1;
+    for (const auto& handle : registry->all())
+      tell(all, handle, configure_circuit{});
+    all->arrived();
+    return all->promise;
+  }
+
   caf::typed_response_promise<done> change(const change_circuit& c) {
     start_missing();
     auto all = std::make_shared<gathering<done>>();
@@ -120,20 +150,11 @@ struct directory_state {
       std::erase_if(handles, [&](const auto& h) { return h->cell().id() != *c.id; });
     all->answer.ok = !handles.empty();
     all->missing = 1;
-    const auto tell = [&](const std::shared_ptr<circuit_handle>& handle, const auto& message) {
-      ++all->missing;
-      self->request(handle->breaker(), breaker_limit, message)
-          .then([all](const done&) { all->arrived(); },
-                [all](const caf::error&) {
-                  all->answer.ok = false;
-                  all->arrived();
-                });
-    };
     for (const auto& handle : handles) {
       if (c.mode)
-        tell(handle, set_circuit_mode{*c.mode});
+        tell(all, handle, set_circuit_mode{*c.mode});
       if (c.reset)
-        tell(handle, reset_circuit{});
+        tell(all, handle, reset_circuit{});
     }
     all->arrived();
     return all->promise;
@@ -152,6 +173,7 @@ directory_actor::behavior_type directory_behavior(directory_actor::stateful_poin
   return {
       [&s](const list_circuits&) { return s.list(); },
       [&s](const change_circuit& c) { return s.change(c); },
+      [&s](const configure_circuits&) { return s.configure(); },
   };
 }
 

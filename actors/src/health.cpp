@@ -47,6 +47,14 @@ struct health_state {
     publish();
   }
 
+  // Whether the same windows still serve.
+  bool take(const configure_health& c) {
+    board = c.board;
+    publish();
+    return c.settings.window == settings.window && c.settings.latency_reference == settings.latency_reference &&
+           c.settings.minimum_samples == settings.minimum_samples;
+  }
+
   void publish() const {
     if (!board)
       return;
@@ -73,11 +81,14 @@ health_actor::behavior_type health_behavior(health_actor::stateful_pointer<healt
   s.shared = std::move(shared);
   s.board = std::move(board);
   s.add(*history);
-  if (s.board)
-    self->delayed_send(self, publish_interval, publish_health{});
+  self->delayed_send(self, publish_interval, publish_health{});
   return {
       [&s](const health_batch& batch) { s.add(*batch.attempts); },
       [&s](const describe_health&) { return s.describe(); },
+      [self, &s](const configure_health& c) {
+        if (!s.take(c))
+          self->quit();
+      },
       [self, &s](const publish_health&) {
         s.publish();
         self->delayed_send(self, publish_interval, publish_health{});

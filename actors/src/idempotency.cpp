@@ -192,8 +192,8 @@ struct shard_state {
     if (!ledger.leads(s.scope, s.token))
       return key_settled{false}; // the lead was lost: this answer must neither be stored nor release the key [I7]
     unwatch();
-    const bool succeeded =
-        s.answer || (s.result && s.result->ok() && !s.result->stale); // a stream's is not stored [I9]
+    const bool succeeded = s.answer || (s.result && s.result->ok() &&
+                                        s.result->degraded == degradation::none); // a stream's is not stored [I9]
     const auto record = succeeded ? std::optional{s.answer} : ledger.record_after_failure(s.scope);
     // One caller's impatience is not the others' failure: the first of them tries with its own time.
     if (!succeeded && s.result && s.result->failure == failure_class::deadline) {

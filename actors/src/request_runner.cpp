@@ -210,8 +210,8 @@ reserve_key request_runner::reservation(waiter_id waiter) {
 settle_key request_runner::settlement(bool success) const {
   settle_key message{spec_.key->scope, token_, nullptr, nullptr};
   auto result = result_of(flow_.result());
-  // An expired answer helps this time; the next submit is to get a fresh one.
-  if (!success || spec_.stream || !result->content || result->stale) {
+  // A degraded answer helps this time; the next submit is to get a fresh one.
+  if (!success || spec_.stream || !result->content || result->degraded != degradation::none) {
     message.result = std::move(result);
     return message;
   }
@@ -312,16 +312,22 @@ std::shared_ptr<request_result> request_runner::make_result(const flow_action::f
   result->fallbacks = flow_.fallbacks();
   result->all_refused = flow_.all_refused_or_limited();
   result->streamed = flow_.flowed();
-  if (f.what == kind::own_error || !content_) {
+  const auto* target = flow_.last_target();
+  const bool is_static = f.what == kind::static_answer;
+  const auto content = is_static ? spec_.where->static_answers[target->index](spec_.path, spec_.stream) : content_;
+  if (f.what == kind::own_error || !content) {
     result->what = request_result::kind::own_error;
     result->code = f.code;
     result->message = message_for(f.code);
     return result;
   }
-  result->what = f.what == kind::answer ? request_result::kind::answer : request_result::kind::provider_error;
+  const bool succeeded = is_static || f.what == kind::answer;
+  result->what = succeeded ? request_result::kind::answer : request_result::kind::provider_error;
   result->code = f.code;
-  result->content = content_;
-  if (const auto* target = flow_.last_target())
+  result->content = content;
+  if (is_static)
+    result->degraded = degradation::static_answer;
+  if (target)
     result->served = {target->route, target->provider, target->model, target->region};
   return result;
 }

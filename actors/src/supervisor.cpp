@@ -51,7 +51,8 @@ struct supervisor_state {
     if (node.empty() || down.reason == caf::exit_reason::user_shutdown)
       return;
     const auto i = node.mapped();
-    shared->log(log_level::error, all[i].name + " died (" + caf::to_string(down.reason) + ") and is started anew");
+    if (down.reason) // else it has ended by itself, for a successor with other settings
+      shared->log(log_level::error, all[i].name + " died (" + caf::to_string(down.reason) + ") and is started anew");
     if (now() - started[i] < shortest_life)
       restart_later(i);
     else

@@ -32,6 +32,13 @@ bool covers(const budget_settings& budget, std::string_view tenant, std::string_
 // A budget is named by what it is about: other limits are the same budget, another window is another. Of several about
 // the same thing each has a ledger of its own, by their order. A ledger's name is the budget's and the tenant.
 budget_ledger::budget_ledger(std::vector<budget_settings> budgets) : budgets_(std::move(budgets)) {
+  name_budgets();
+}
+
+void budget_ledger::name_budgets() {
+  names_.clear();
+  by_name_.clear();
+  by_subject_.clear();
   std::map<std::string, int> met;
   for (std::size_t i = 0; i < budgets_.size(); ++i) {
     const auto& b = budgets_[i];
@@ -44,6 +51,19 @@ budget_ledger::budget_ledger(std::vector<budget_settings> budgets) : budgets_(st
     by_name_.emplace(name, i);
     names_.push_back(std::move(name));
   }
+}
+
+void budget_ledger::reconfigure(std::vector<budget_settings> budgets) {
+  const auto before = std::exchange(names_, {});
+  budgets_ = std::move(budgets);
+  name_budgets();
+  for (auto it = ledgers_.begin(); it != ledgers_.end();) {
+    const auto found = by_name_.find(before[it->second.budget]);
+    if (found != by_name_.end())
+      it->second.budget = found->second;
+    it = found == by_name_.end() ? ledgers_.erase(it) : std::next(it);
+  }
+  std::erase_if(changed_, [&](const std::string& name) { return !ledgers_.contains(name); });
 }
 
 // In the order of the configuration.

@@ -320,10 +320,22 @@ void circuit::set_mode(circuit_mode mode) noexcept {
 }
 
 void circuit::reset(time_point now) {
+  begin_anew(now, "reset");
+}
+
+void circuit::reconfigure(const circuit_settings& settings, time_point now) {
+  settings_ = settings;
+  window_.reset();
+  if (settings_.window)
+    window_.emplace(*settings_.window);
+  begin_anew(now, "reconfigured");
+}
+
+void circuit::begin_anew(time_point now, std::string_view reason) {
   if (state_ == circuit_state::closed)
     begin(circuit_state::closed, now); // a new generation, but no change of state to tell of
   else
-    transition_to(circuit_state::closed, now, "reset");
+    transition_to(circuit_state::closed, now, reason);
 }
 
 void circuit::canary_result(std::uint32_t generation, bool passed, time_point now) { // [C13]

@@ -345,7 +345,8 @@ telemetry_record request_flow::take_record() {
   } else {
     row.status = last_status_;
   }
-  if (result_.what == kind::answer || result_.what == kind::provider_error || flowed()) {
+  if (result_.what == kind::answer || result_.what == kind::static_answer || result_.what == kind::provider_error ||
+      flowed()) {
     row.route = last_target_->route;
     row.provider = last_target_->provider;
     row.model = last_target_->model;

@@ -72,13 +72,19 @@ void request_flow::enter_route() {
   } while (left_behind(last_failure_));
 }
 
-// Whether the flow now waits for an attempt or for the breaker; false when the route refused.
+// Whether the flow now waits for an attempt or for the breaker, or is at its end; false when the route refused.
 bool request_flow::try_enter(const route_target& t) {
   if (t.context_tokens && request_.estimated_tokens > *t.context_tokens) {
     ++skipped_for_context_;
     refused(t, failure_class::context_length, std::nullopt,
             "context window of " + std::to_string(*t.context_tokens) + " tokens is too small");
     return false;
+  }
+  if (t.is_static) {
+    last_target_ = &t;
+    last_status_ = 200;
+    finish_with({.what = flow_action::finish::kind::static_answer, .code = {}, .retry_after = {}}, std::nullopt);
+    return true;
   }
   slot_ = t.slots->try_acquire();
   if (!slot_) {

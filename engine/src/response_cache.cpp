@@ -112,11 +112,20 @@ void response_cache::keep(const std::string& key, std::shared_ptr<const answer_p
   const auto cost = entry_overhead + key.size() + answer->headers.text().size() + answer->body.size();
   if (cost > settings_.max_bytes)
     return;
-  while (bytes_ + cost > settings_.max_bytes)
-    erase(std::prev(entries_.end()));
+  shrink_to(settings_.max_bytes - cost);
   entries_.push_front({key, std::move(answer), now, cost});
   by_key_.emplace(entries_.front().key, entries_.begin());
   bytes_ += cost;
+}
+
+void response_cache::reconfigure(const cache_settings& settings) {
+  settings_ = settings;
+  shrink_to(settings_.max_bytes);
+}
+
+void response_cache::shrink_to(std::uint64_t bytes) {
+  while (bytes_ > bytes)
+    erase(std::prev(entries_.end()));
 }
 
 void response_cache::erase(entry_list::iterator it) {

@@ -13,20 +13,6 @@ struct missing_feature {
   void (*find)(const config& settings, const report& found);
 };
 
-void find_canaries(const config& settings, const report& found) {
-  for (const auto& [name, circuit] : settings.circuits) {
-    if (circuit.canary)
-      found(child_pointer(child_pointer("/circuits", name), "canary"), "{...}");
-  }
-}
-
-void find_static_providers(const config& settings, const report& found) {
-  for (const auto& [name, provider] : settings.providers) {
-    if (provider.type == provider_settings::kind::static_answer)
-      found(child_pointer(child_pointer("/providers", name), "type"), "\"static\"");
-  }
-}
-
 void find_cluster(const config& settings, const report& found) {
   if (settings.cluster)
     found("/cluster", "{...}");
@@ -34,8 +20,6 @@ void find_cluster(const config& settings, const report& found) {
 
 /// A later version that brings a feature deletes its row.
 constexpr missing_feature missing_features[] = {
-    {"a canary", find_canaries},
-    {"a static provider", find_static_providers},
     {"a cluster", find_cluster},
 };
 

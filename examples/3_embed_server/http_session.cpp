@@ -78,7 +78,7 @@ asio::awaitable<void> serve(asio::ip::tcp::socket socket, answer_function ask, s
     else if (post && request.target() == "/ask/stream")
       more = co_await reply_in_pieces(stream, request, ask_stream);
     else
-      more = co_await reply(stream, request, {404, R"({"error":"POST /ask or /ask/stream"})"});
+      more = co_await reply(stream, request, answer{404, R"({"error":"POST /ask or /ask/stream"})"});
   }
 }
 

@@ -6,9 +6,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct answer {
-  int status = 200;
+  // GCC 12 destroys a braced aggregate within a co_await expression twice; a constructor spares its users that.
+  answer(int s, std::string b) : status(s), body(std::move(b)) {}
+
+  int status;
   std::string body; ///< JSON
 };
 

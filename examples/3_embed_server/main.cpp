@@ -150,15 +150,15 @@ asio::awaitable<void> accept(tcp::acceptor& acceptor, switchyard::runtime& runti
   }
 }
 
-// Whether both ways to ask gave an answer.
+// Whether both ways to ask gave an answer, and a way that leads nowhere said so.
 asio::awaitable<bool> ask_once(tcp::endpoint server) {
-  bool answered = true;
-  for (const auto* path : {"/ask", "/ask/stream"}) {
+  bool as_expected = true;
+  for (const auto& [path, status] : {std::pair{"/ask", 200}, {"/ask/stream", 200}, {"/nowhere", 404}}) {
     const auto a = co_await post(server, path, "How are you?");
     std::cout << path << ": " << a.status << '\n' << a.body << '\n';
-    answered = answered && a.status == 200;
+    as_expected = as_expected && a.status == status;
   }
-  co_return answered;
+  co_return as_expected;
 }
 
 int run(const command_line& line) {
@@ -175,8 +175,8 @@ int run(const command_line& line) {
   int status = 0;
   asio::signal_set signals{io, SIGINT, SIGTERM};
   if (line.once)
-    asio::co_spawn(io, ask_once(acceptor.local_endpoint()), [&](std::exception_ptr failed, bool answered) {
-      status = !failed && answered ? 0 : 1;
+    asio::co_spawn(io, ask_once(acceptor.local_endpoint()), [&](std::exception_ptr failed, bool as_expected) {
+      status = !failed && as_expected ? 0 : 1;
       io.stop();
     });
   else

@@ -142,8 +142,8 @@ header_list result_headers(std::string_view request_id, const request_result& r)
     headers.add("X-Switchyard-Cache", "hit");
   if (r.age)
     headers.add("Age", std::to_string(std::chrono::floor<seconds>(*r.age).count())); // RFC 9111 5.1
-  if (r.stale)
-    headers.add("X-Switchyard-Degraded", "stale");
+  if (r.degraded != degradation::none)
+    headers.add("X-Switchyard-Degraded", r.degraded == degradation::stale ? "stale" : "static");
   if (r.what == request_result::kind::provider_error) {
     const bool limited = content.status == 429 || content.status == 503;
     if (r.retry_after && limited && !content.headers.contains("retry-after-ms"))

@@ -1,10 +1,8 @@
 #include "data_plane.hpp"
 
 #include "answers.hpp"
-#include "cors.hpp"
 #include "request_headers.hpp"
 #include "stream_answer.hpp"
-#include "tenants.hpp"
 
 #include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/json/json_text.hpp"
@@ -68,44 +66,47 @@ private:
 
 class data_plane : public std::enable_shared_from_this<data_plane> {
 public:
-  data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining)
-      : engine_(std::move(engine)),
-        draining_(std::move(draining)),
-        tenants_(engine_->settings().gateway.tenants),
-        cors_(engine_->settings().gateway.cors_origins),
-        started_(std::time(nullptr)) {}
+  data_plane(std::shared_ptr<core> engine, std::shared_ptr<const gateway_state> state)
+      : engine_(std::move(engine)), state_(std::move(state)), started_(std::time(nullptr)) {}
 
   void handle(const exchange_ptr& x) {
-    if (cors_.enabled())
-      return serve(with_fields(x, cors_.answer_fields(x->request().headers)));
-    serve(x);
+    const auto rules = state_->rules();
+    serve(with_cors(x, *rules), *rules);
   }
 
   // The answer to a request that is refused whatever its body turns out to be.
   std::optional<http::early_answer> look_at(const http::request& head) {
     const auto kept = std::make_shared<head_exchange>(head, engine_->threads().at(0));
-    const auto x = cors_.enabled() ? with_fields(kept, cors_.answer_fields(head.headers)) : kept;
+    const auto rules = state_->rules();
+    const auto x = with_cors(kept, *rules);
     const auto methods = methods_of(head.path);
     const bool is_operation = openai::operation_of(head.path).has_value();
     if (is_operation && head.method == "POST")
-      admit(x);
+      admit(x, *rules);
     else if (methods.empty() || (head.method != "OPTIONS" && (is_operation || !reads(head.method))))
-      serve(x);
+      serve(x, *rules);
     return std::move(kept->answer);
   }
 
 private:
+  static exchange_ptr with_cors(exchange_ptr x, const access_rules& rules) {
+    if (!rules.cors.enabled())
+      return x;
+    auto fields = rules.cors.answer_fields(x->request().headers);
+    return with_fields(std::move(x), std::move(fields));
+  }
+
   static bool reads(std::string_view method) { return method == "GET" || method == "HEAD"; }
 
-  void serve(const exchange_ptr& x) {
+  void serve(const exchange_ptr& x, const access_rules& rules) {
     const auto& r = x->request();
     if (const auto op = openai::operation_of(r.path); op && r.method == "POST")
-      return operation(x, *op);
+      return operation(x, *op, rules);
     const auto methods = methods_of(r.path);
     if (methods.empty())
       return nothing_there(x);
     if (r.method == "OPTIONS")
-      return tell_methods(x, methods);
+      return tell_methods(x, methods, rules);
     if (methods != reading || !reads(r.method))
       return wrong_method(x, methods);
     if (r.path == "/healthz")
@@ -113,7 +114,7 @@ private:
     if (r.path == "/readyz")
       return ready(x);
     constexpr std::string_view models = "/v1/models";
-    list_models(x, r.path == models ? std::string{} : r.path.substr(models.size() + 1));
+    list_models(x, rules, r.path == models ? std::string{} : r.path.substr(models.size() + 1));
   }
 
   void nothing_there(const exchange_ptr& x) const {
@@ -123,8 +124,8 @@ private:
   }
 
   // Needs no tenant key: browsers ask without one before they send it.
-  void tell_methods(const exchange_ptr& x, std::string_view methods) const {
-    auto headers = cors_.preflight_fields(x->request().headers, methods);
+  void tell_methods(const exchange_ptr& x, std::string_view methods, const access_rules& rules) const {
+    auto headers = rules.cors.preflight_fields(x->request().headers, methods);
     headers.add("Allow", std::string{methods} + ", OPTIONS");
     x->reply(204, headers, {});
   }
@@ -142,25 +143,26 @@ private:
   }
 
   void ready(const exchange_ptr& x) const {
-    if (draining_->load(std::memory_order_relaxed))
+    if (state_->draining())
       return reply_json(x, 503, {{"status", "shutting_down"}});
     reply_json(x, 200, {{"status", "ok"}});
   }
 
   // The tenant's name, empty without tenants; nothing after the client was told that its key is not accepted.
-  std::optional<std::string> tenant_of(const exchange_ptr& x, std::string_view request_id) const {
-    if (!tenants_.required())
+  static std::optional<std::string> tenant_of(const exchange_ptr& x, const access_rules& rules,
+                                              std::string_view request_id) {
+    if (!rules.tenants.required())
       return std::string{};
-    auto name = tenants_.find(x->request().headers.find("Authorization").value_or(""));
+    auto name = rules.tenants.find(x->request().headers.find("Authorization").value_or(""));
     if (!name)
       reply_error(*x, request_id, errc::unauthorized,
                   "the tenant key is missing or unknown: send Authorization: Bearer KEY");
     return name;
   }
 
-  void list_models(const exchange_ptr& x, const std::string& wanted) const {
+  void list_models(const exchange_ptr& x, const access_rules& rules, const std::string& wanted) const {
     const auto id = id_of(x);
-    if (!tenant_of(x, id))
+    if (!tenant_of(x, rules, id))
       return;
     const auto describe = [this](const std::string& name) {
       return json::object{{"id", name}, {"object", "model"}, {"created", started_}, {"owned_by", "switchyard"}};
@@ -179,7 +181,7 @@ private:
   }
 
   // What the head says of a request; nothing after the client was told that it is not taken.
-  std::optional<submission> admit(const exchange_ptr& x) const {
+  std::optional<submission> admit(const exchange_ptr& x, const access_rules& rules) const {
     const auto& r = x->request();
     submission s;
     s.request_id = id_of(x);
@@ -187,10 +189,10 @@ private:
       reply_error(*x, s.request_id, code, why);
       return std::nullopt;
     };
-    if (draining_->load(std::memory_order_acquire))
+    if (state_->draining())
       return refuse(errc::shutting_down,
                     "the gateway is shutting down and takes no new requests; send it to another instance, or later");
-    auto tenant = tenant_of(x, s.request_id);
+    auto tenant = tenant_of(x, rules, s.request_id);
     if (!tenant)
       return std::nullopt;
     s.tenant = *std::move(tenant);
@@ -205,8 +207,8 @@ private:
     return s;
   }
 
-  void operation(const exchange_ptr& x, openai::operation op) {
-    auto admitted = admit(x);
+  void operation(const exchange_ptr& x, openai::operation op, const access_rules& rules) {
+    auto admitted = admit(x, rules);
     if (!admitted)
       return;
     auto& s = *admitted;
@@ -243,28 +245,28 @@ private:
   }
 
   std::shared_ptr<core> engine_;
-  std::shared_ptr<std::atomic<bool>> draining_;
-  tenants tenants_;
-  cors cors_;
+  std::shared_ptr<const gateway_state> state_;
   std::time_t started_;
 };
 
 } // namespace
 
-http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
-  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
+http::handler make_data_plane(std::shared_ptr<core> engine, std::shared_ptr<const gateway_state> state) {
+  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(state));
   return [plane](const exchange_ptr& x) { plane->handle(x); };
 }
 
-http::screener make_screener(std::shared_ptr<core> engine, std::shared_ptr<std::atomic<bool>> draining) {
-  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(draining));
+http::screener make_screener(std::shared_ptr<core> engine, std::shared_ptr<const gateway_state> state) {
+  auto plane = std::make_shared<data_plane>(std::move(engine), std::move(state));
   return [plane](const http::request& head) { return plane->look_at(head); };
 }
 
-http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine) {
-  return [engine, pages = cors(engine->settings().gateway.cors_origins)](const http::refusal& refused) {
+http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine,
+                                               std::shared_ptr<const gateway_state> state) {
+  return [engine, state](const http::refusal& refused) {
     auto answer = format_refusal(refused, engine->new_request_id());
-    append(answer.first, pages.answer_fields(refused.request ? refused.request->headers : header_list{}));
+    append(answer.first,
+           state->rules()->cors.answer_fields(refused.request ? refused.request->headers : header_list{}));
     return answer;
   };
 }

@@ -160,17 +160,17 @@ TEST_CASE_METHOD(stale_fixture,
   pass(10s);
   const auto leader = submit_keyed(), joiner = submit_keyed();
   end(http_error(503, failure_class::server_error));
-  CHECK(leader.result().stale);
+  CHECK(leader.result().degraded == degradation::stale);
   CHECK_FALSE(leader.result().replayed);
   CHECK(joiner.result().ok());
-  CHECK(joiner.result().stale);
+  CHECK(joiner.result().degraded == degradation::stale);
   CHECK(joiner.result().replayed);
   CHECK(joiner.result().attempts == 0);
   CHECK_FALSE(store->stored("k"));
   const auto next = submit_keyed();
   end(answer("two"));
   CHECK(next.result().attempts == 1);
-  CHECK_FALSE(next.result().stale);
+  CHECK(next.result().degraded == degradation::none);
 }
 
 TEST_CASE_METHOD(stale_fixture, "when every route fails an expired answer serves the leader and who joined it [U3]") {
@@ -183,7 +183,7 @@ TEST_CASE_METHOD(stale_fixture, "when every route fails an expired answer serves
     REQUIRE(r->answered());
     CHECK(r->result().ok());
     CHECK(r->result().cached);
-    CHECK(r->result().stale);
+    CHECK(r->result().degraded == degradation::stale);
     CHECK(r->result().age == 10s);
     CHECK(r->result().content->body == first.result().content->body);
   }
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(stale_fixture, "the heir of a leader that died has the expired 
   CHECK(provider().calls() == 3);
   end(http_error(503, failure_class::server_error));
   REQUIRE(heir.answered());
-  CHECK(heir.result().stale);
+  CHECK(heir.result().degraded == degradation::stale);
   CHECK(heir.result().age == 10s);
   CHECK(heir.result().content->body == first.result().content->body);
 }
@@ -214,8 +214,8 @@ TEST_CASE_METHOD(stale_fixture, "nobody is given an older answer than he asked f
   provider().end(1, http_error(503, failure_class::server_error));
   provider().end(2, http_error(503, failure_class::server_error));
   run();
-  CHECK(leader.result().stale);
-  CHECK_FALSE(choosy.result().stale);
+  CHECK(leader.result().degraded == degradation::stale);
+  CHECK(choosy.result().degraded == degradation::none);
   CHECK_FALSE(choosy.result().ok());
 }
 
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(stale_fixture, "one who wants no old answer takes it from nobod
   provider().end(2, http_error(503, failure_class::server_error));
   run();
   CHECK_FALSE(fresh.result().ok());
-  CHECK(other.result().stale);
+  CHECK(other.result().degraded == degradation::stale);
 }
 
 TEST_CASE_METHOD(cache_fixture, "who joined shares one body with the cache [U3]") {

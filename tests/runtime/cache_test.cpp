@@ -34,7 +34,7 @@ TEST_CASE("an answer is served from the cache, but not to another tenant, path o
   const auto second = submit(runtime, r);
   REQUIRE(second);
   CHECK(second->cached);
-  CHECK_FALSE(second->stale);
+  CHECK(second->degraded == degradation::none);
   CHECK(second->attempts == 0);
   CHECK(second->body == first->body);
   CHECK(second->age.has_value());
@@ -99,7 +99,7 @@ TEST_CASE("an expired answer is served when every route has failed, and marked [
   provider->answer(1, answer_of(500));
   const auto stale = value_of(std::move(second));
   REQUIRE(stale);
-  CHECK(stale->stale);
+  CHECK(stale->degraded == degradation::stale);
   CHECK(stale->cached);
   CHECK(stale->body == usable_body);
   CHECK(stale->attempts == 1);

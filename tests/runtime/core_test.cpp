@@ -61,7 +61,8 @@ public:
     on_done({nullptr, "silence"});
   }
 
-  const config& settings() const noexcept override { return inner_->settings(); }
+  std::shared_ptr<const config> settings() const override { return inner_->settings(); }
+  boost::system::result<void, start_error> reload(config c) override { return inner_->reload(std::move(c)); }
   http::io_threads& threads() noexcept override { return inner_->threads(); }
   std::string new_request_id() override { return inner_->new_request_id(); }
   std::shared_ptr<request_handle> submit(submission s,

@@ -65,8 +65,8 @@ auto on_thread_of(const exchange_ptr& x, F f) {
 
 class api {
 public:
-  explicit api(std::shared_ptr<core> engine)
-      : engine_(std::move(engine)), events_(std::make_shared<event_streams>(engine_)) {}
+  api(std::shared_ptr<core> engine, reload_function reload)
+      : engine_(std::move(engine)), reload_(std::move(reload)), events_(std::make_shared<event_streams>(engine_)) {}
 
   void handle(const exchange_ptr& x) const {
     const auto& r = x->request();
@@ -85,8 +85,7 @@ public:
     if (r.path == "/admin/circuits")
       return get ? circuits(x) : post ? reset_all(x) : wrong_method(x, "GET, POST");
     if (r.path == "/admin/reload")
-      return post ? refuse(x, errc::not_implemented, "reloading is not available in this version; restart instead")
-                  : wrong_method(x, "POST");
+      return post ? reload(x) : wrong_method(x, "POST");
     const auto found = readers().find(r.path);
     if (found == readers().end())
       return refuse(x, errc::not_found, "there is nothing at " + r.path + "; see / for what there is");
@@ -113,7 +112,8 @@ private:
   }
 
   bool authorized(const http::request& r) const {
-    const auto& token = engine_->settings().admin.token;
+    const auto settings = engine_->settings();
+    const auto& token = settings->admin.token;
     if (token.empty())
       return true;
     const auto given = bearer_token(r.headers.find("Authorization").value_or(""));
@@ -122,7 +122,8 @@ private:
 
   // With a token there is no need: a page does not have it.
   std::optional<std::string> refusal_of_page(const http::request& r) const {
-    const auto& admin = engine_->settings().admin;
+    const auto settings = engine_->settings();
+    const auto& admin = settings->admin;
     return admin.token.empty() ? cross_site_refusal(r, admin.listen) : std::nullopt;
   }
 
@@ -146,6 +147,7 @@ private:
              "GET  /admin/usage            requests, tokens and cost; group_by, since, until\n"
              "GET  /admin/telemetry        rows; since, until, provider, request_id, limit\n"
              "GET  /admin/config           the configuration, secrets redacted\n"
+             "POST /admin/reload           reads the configuration again\n"
              "GET  /admin/events           server-sent events\n"
              "GET  /healthz\n");
   }
@@ -197,6 +199,16 @@ private:
     }));
   }
 
+  void reload(const exchange_ptr& x) const {
+    if (!reload_)
+      return refuse(x, errc::not_implemented, "this program does not reload its configuration; restart it instead");
+    reload_(on_thread_of(x, [](const exchange_ptr& to, const std::string& problems) {
+      if (!problems.empty())
+        return refuse(to, errc::invalid_request, "nothing was changed:\n" + problems);
+      reply_json(to, 200, {{"ok", true}});
+    }));
+  }
+
   void health(const exchange_ptr& x) const {
     engine_->list_circuits([x, engine = engine_](admin_result<std::vector<circuit_description>> circuits) {
       engine->describe_health(on_thread_of(
@@ -212,9 +224,9 @@ private:
 
   static json::object health_json(const core& engine, const std::vector<circuit_description>& circuits,
                                   const std::vector<provider_health>& found) {
-    const auto& settings = engine.settings();
+    const auto settings = engine.settings();
     json::array rows;
-    for (const auto& [name, ignored] : settings.providers) {
+    for (const auto& [name, ignored] : settings->providers) {
       // A provider that nobody called has no figures: null, not 0 [H8].
       const auto known =
           std::find_if(found.begin(), found.end(), [&, &n = name](const auto& h) { return h.provider == n; });
@@ -223,8 +235,8 @@ private:
       rows.push_back(std::move(row));
     }
     static constexpr std::array<std::string_view, 3> modes{"off", "fallbacks", "all"};
-    return {{"window_seconds", std::chrono::round<std::chrono::seconds>(settings.health.window).count()},
-            {"reorder", modes[static_cast<std::size_t>(settings.health.reorder)]},
+    return {{"window_seconds", std::chrono::round<std::chrono::seconds>(settings->health.window).count()},
+            {"reorder", modes[static_cast<std::size_t>(settings->health.reorder)]},
             {"providers", std::move(rows)}};
   }
 
@@ -289,7 +301,7 @@ private:
     }));
   }
 
-  void configuration(const exchange_ptr& x) const { reply_json(x, 200, config_to_json(engine_->settings())); }
+  void configuration(const exchange_ptr& x) const { reply_json(x, 200, config_to_json(*engine_->settings())); }
 
   void events(const exchange_ptr& x) const {
     if (!events_->add(x))
@@ -299,13 +311,14 @@ private:
   }
 
   std::shared_ptr<core> engine_;
+  reload_function reload_;
   std::shared_ptr<event_streams> events_;
 };
 
 } // namespace
 
-http::handler make_handler(std::shared_ptr<core> engine) {
-  auto shared = std::make_shared<const api>(std::move(engine));
+http::handler make_handler(std::shared_ptr<core> engine, reload_function reload) {
+  auto shared = std::make_shared<const api>(std::move(engine), std::move(reload));
   return [shared](const std::shared_ptr<http::exchange>& x) { shared->handle(x); };
 }
 

@@ -44,6 +44,10 @@ public:
       everywhere(&server_worker::finish_drain);
   }
   void close_all() override { everywhere(&server_worker::close_all); }
+  void reconfigure(const server_options& options) override {
+    shared_->options.store(std::make_shared<const server_options>(options));
+    everywhere(&server_worker::take_options);
+  }
   std::size_t connections() const noexcept override { return shared_->connections.load(std::memory_order_relaxed); }
 
 private:
@@ -75,7 +79,7 @@ boost::system::result<std::shared_ptr<server>, std::string> listen(io_threads& t
   if (!acceptors)
     return acceptors.error();
   auto shared = std::make_shared<server_shared>();
-  shared->options = options;
+  shared->options.store(std::make_shared<const server_options>(options));
   shared->on_request = std::move(on_request);
   shared->on_refusal = std::move(on_refusal);
   return std::make_shared<listening_server>(threads, std::move(shared), std::move(*acceptors));

@@ -18,7 +18,11 @@ constexpr std::chrono::milliseconds stop_check{10};
 
 server_worker::server_worker(boost::asio::io_context& context, std::shared_ptr<server_shared> shared,
                              server_acceptor acceptor)
-    : context_(context), shared_(std::move(shared)), acceptor_(std::move(acceptor)), pause_(context) {}
+    : context_(context),
+      shared_(std::move(shared)),
+      options_(shared_->options.load()),
+      acceptor_(std::move(acceptor)),
+      pause_(context) {}
 
 void server_worker::perform(action what, bool wait) {
   if (on_own_thread())
@@ -143,7 +147,7 @@ void server_worker::on_accept(const boost::system::error_code& error, server_soc
 bool server_worker::take_place() noexcept {
   auto count = shared_->connections.load(std::memory_order_relaxed);
   do {
-    if (count >= shared_->options.max_connections)
+    if (count >= options().max_connections)
       return false;
   } while (!shared_->connections.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
   return true;
@@ -165,8 +169,8 @@ void server_worker::admit(server_socket socket) {
 void server_worker::turn_away(server_socket socket) {
   if (options().tls)
     return;
-  const auto text = std::to_string(shared_->options.max_connections) +
-                    " connections are open, as many as are allowed; try again later";
+  const auto text =
+      std::to_string(options().max_connections) + " connections are open, as many as are allowed; try again later";
   const auto [headers, body] = format({503, "overloaded", text});
   std::string answer;
   append_head(answer, {.status = 503, .length = body.size(), .keep_alive = false}, headers, date());

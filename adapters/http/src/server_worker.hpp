@@ -16,9 +16,9 @@
 
 namespace switchyard::http {
 
-/// What all workers of a server share. Constant but for the count, until every worker has ended.
+/// What all workers of a server share. Constant but for options and count, until every worker has ended.
 struct server_shared {
-  server_options options;
+  std::atomic<std::shared_ptr<const server_options>> options;
   handler on_request;
   refusal_formatter on_refusal;
   std::atomic<std::size_t> connections{0};
@@ -40,11 +40,12 @@ public:
   void drain();
   void finish_drain() { close_idle(drains_); } ///< for who waits for `drain`, which itself goes on when it returns
   void close_all();
+  void take_options() { options_ = shared_->options.load(); }
   void shut_down(); ///< stops accepting and closes everything, for good
 
   // For connections, on the I/O thread.
   void remove(connection& closed) noexcept;
-  const server_options& options() const noexcept { return shared_->options; }
+  const server_options& options() const noexcept { return *options_; }
   bool draining() const noexcept { return drains_ > 0; }
   unsigned drains() const noexcept { return drains_; } ///< how often it was told to drain
   std::string_view date() { return date_.at(std::chrono::system_clock::now()); }
@@ -66,6 +67,7 @@ private:
 
   boost::asio::io_context& context_;
   std::shared_ptr<server_shared> shared_;
+  std::shared_ptr<const server_options> options_;
   server_acceptor acceptor_;
   server_timer pause_;
   std::list<std::shared_ptr<connection>> connections_;

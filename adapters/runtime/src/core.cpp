@@ -3,7 +3,6 @@
 #include "hex.hpp"
 #include "memory_stores.hpp"
 #include "thread_owner.hpp"
-#include "topology_builder.hpp"
 #include "visiting_thread.hpp"
 
 #include "switchyard/engine/validate.hpp"
@@ -12,12 +11,12 @@
 #include <openssl/rand.h>
 
 #include <boost/asio/post.hpp>
+#include <boost/json/parse.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/thread_hook.hpp>
 
 #include <algorithm>
-#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -64,12 +63,37 @@ std::string text_of(const std::vector<setting_problem>& problems) {
   return text;
 }
 
+// What the engine cannot check: it has no parser of JSON.
+void check_bodies(const config& c, std::vector<setting_problem>& problems) {
+  const auto check = [&](std::string pointer, const std::string& body) {
+    boost::json::error_code failed;
+    const auto value = boost::json::parse(body, failed);
+    if (failed || !value.is_object())
+      problems.push_back({std::move(pointer), body.substr(0, 100), "must be the text of a JSON object"});
+  };
+  for (const auto& [name, circuit] : c.circuits)
+    if (circuit.canary)
+      check(child_pointer(child_pointer("/circuits", name), "canary/body"), circuit.canary->body);
+  for (const auto& [name, provider] : c.providers)
+    if (provider.type == provider_settings::kind::static_answer)
+      check(child_pointer(child_pointer("/providers", name), "body"), provider.static_body);
+}
+
 } // namespace
 
-boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, core_options options) {
+std::optional<start_error> core_impl::check_settings(config& c) {
   complete(c);
-  if (const auto checked = validate(c); !checked.ok())
-    return start_error{start_error::kind::configuration, text_of(checked.problems)};
+  auto problems = validate(c).problems;
+  if (problems.empty())
+    check_bodies(c, problems);
+  if (problems.empty())
+    return std::nullopt;
+  return start_error{start_error::kind::configuration, text_of(problems)};
+}
+
+boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, core_options options) {
+  if (auto problem = core_impl::check_settings(c))
+    return *std::move(problem);
   const std::shared_ptr<core_impl> made{new core_impl(std::move(c), std::move(options)), &core_impl::dispose};
   if (auto problem = made->start())
     return *std::move(problem);
@@ -77,16 +101,18 @@ boost::system::result<std::shared_ptr<core>, start_error> core::start(config c, 
 }
 
 core_impl::core_impl(config c, core_options options)
-    : config_(std::move(c)),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       log_lines_(this, options_.log),
-      running_limit_(config_.gateway.max_in_flight),
+      running_limit_(c.gateway.max_in_flight),
       io_(options_.io_threads ? options_.io_threads : processors()),
       shared_(std::make_shared<services>()),
       hub_(std::make_shared<event_hub>(this, log_lines_.callback())),
       id_prefix_(hex(random_seed(), 12)),
       random_state_(random_seed()),
       running_(io_.size()) {
+  auto first = std::make_shared<configured>();
+  first->settings = std::move(c);
+  configured_.store(std::move(first));
   shared_->events = hub_.get();
   shared_->log = log_lines_.callback();
   shared_->wall_clock = [] { return wall_time{std::chrono::system_clock::now()}; };
@@ -101,7 +127,9 @@ core_impl::core_impl(config c, core_options options)
 // ---- start ----------------------------------------------------------------------------------------------------
 
 std::optional<start_error> core_impl::start() {
-  if (auto problem = make_providers())
+  auto first = std::make_shared<configured>();
+  first->settings = now()->settings;
+  if (auto problem = make_providers(*first, nullptr))
     return problem;
   if (auto problem = open_stores())
     return problem;
@@ -109,7 +137,8 @@ std::optional<start_error> core_impl::start() {
   if (!history)
     return start_error{start_error::kind::store, history.error().message};
   std::vector<std::string> warnings;
-  topology_ = build_topology(config_, providers_, *registry_, warnings);
+  connect(*first, nullptr, *registry_, warnings);
+  configured_.store(std::move(first));
   for (const auto& w : warnings)
     shared_->log(log_level::warning, w);
   make_observers();
@@ -120,6 +149,8 @@ std::optional<start_error> core_impl::start() {
 }
 
 std::optional<start_error> core_impl::open_stores() {
+  const auto current = now();
+  const auto& settings = current->settings;
   log_ = options_.telemetry;
   answers_ = options_.answers;
   budget_store_ = options_.budgets;
@@ -128,16 +159,16 @@ std::optional<start_error> core_impl::open_stores() {
       answers_ = std::make_shared<memory_answers>();
     return std::nullopt;
   }
-  if (log_ && answers_ && (budget_store_ || config_.budgets.empty()))
+  if (log_ && answers_ && (budget_store_ || settings.budgets.empty()))
     return std::nullopt;
   store::options o;
-  o.block_cache = config_.store.block_cache;
-  o.durability = config_.idempotency.durability;
-  o.retention = config_.telemetry.retention;
+  o.block_cache = settings.store.block_cache;
+  o.durability = settings.idempotency.durability;
+  o.retention = settings.telemetry.retention;
   o.log = [log = shared_->log](store::log_level level, const std::string& text) {
     log(level == store::log_level::error ? log_level::error : log_level::warning, "store: " + text);
   };
-  auto database = store::database::open(config_.telemetry.path, o);
+  auto database = store::database::open(settings.telemetry.path, o);
   if (!database)
     return start_error{start_error::kind::store, database.error().message};
   if (!log_)
@@ -154,27 +185,32 @@ store_result<std::vector<scored_attempt>> core_impl::read_history() {
   if (!log_)
     return history;
   // A request begins before its attempts end: look back by the longest deadline more, or its late attempts are missed.
+  const auto current = now();
   duration longest{};
-  for (const auto& [name, route] : config_.routes)
+  for (const auto& [name, route] : current->settings.routes)
     longest = std::max(longest, route.deadline);
-  const auto since = shared_->wall_clock() - config_.health.window - longest;
+  const auto since = shared_->wall_clock() - current->settings.health.window - longest;
   auto scanned = log_->scan(since, [&](const telemetry_record& record) { append_scored(record, history); });
   if (!scanned)
     return scanned.error();
   return history;
 }
 
-void core_impl::make_observers() {
+metrics::known_names core_impl::names_of(const configured& c) const {
   metrics::known_names names;
-  for (const auto& t : topology_->targets)
+  for (const auto& t : c.routes->targets)
     names.routes.push_back({t.route, t.provider, t.model, t.region});
-  for (const auto& [name, settings] : config_.providers)
+  for (const auto& [name, settings] : c.settings.providers)
     names.providers.push_back(name);
   for (const auto& handle : registry_->all()) {
     const auto& id = handle->cell().parts();
     names.circuits.push_back({handle->cell().id(), id.provider, id.model, id.region});
   }
-  metrics_ = std::make_shared<metrics::metrics>(names);
+  return names;
+}
+
+void core_impl::make_observers() {
+  metrics_ = std::make_shared<metrics::metrics>(names_of(*now()));
   hub_->add_inline(metrics_);
   hub_->add_inline(std::make_shared<key_alarm>(shared_));
 }
@@ -182,8 +218,6 @@ void core_impl::make_observers() {
 void core_impl::start_actors(std::vector<scored_attempt> history) {
   const visiting_thread visit;
   system_ = std::make_unique<caf::actor_system>(actor_config_);
-  if (config_.health.reorder != health_settings::reorder_mode::off)
-    health_board_ = std::make_shared<health_board>(std::views::keys(config_.providers));
   directory_ = spawn_directory(*system_, registry_, shared_);
   supervisor_ = spawn_supervisor(*system_, supervised_actors(std::move(history)), shared_);
   auto environment = std::make_shared<request_environment>();
@@ -228,15 +262,16 @@ std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt>
         if (std::exchange(born, true))
           if (auto again = read_history())
             *first = std::move(*again);
-        return spawn_health(*system_, config_.health, std::exchange(*first, {}), shared_, health_board_);
+        const auto current = now();
+        return spawn_health(*system_, current->settings.health, std::exchange(*first, {}), shared_, current->health);
       });
   add("the telemetry writer", writer_,
       [this] { return spawn_telemetry_writer(*system_, queue_, log_, health_, shared_); });
   add("the telemetry reader", reader_, [this] { return spawn_telemetry_reader(*system_, log_); });
-  if (config_.cache.enabled)
-    add("the cache", cache_, [this] { return spawn_cache(*system_, config_.cache, shared_); });
-  if (!config_.budgets.empty())
-    add("the budgets", budgets_, [this] { return spawn_budgets(*system_, config_.budgets, budget_store_, shared_); });
+  // Also without either: a reload may bring them.
+  add("the cache", cache_, [this] { return spawn_cache(*system_, now()->settings.cache, shared_); });
+  add("the budgets", budgets_,
+      [this] { return spawn_budgets(*system_, now()->settings.budgets, budget_store_, shared_); });
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.idempotency_shards); ++i) {
     shards_.push_back(std::make_shared<actor_slot<idempotency_actor>>());
     add("idempotency shard " + std::to_string(i), shards_.back(),

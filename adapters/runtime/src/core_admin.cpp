@@ -78,7 +78,7 @@ void core_impl::describe_budgets(std::function<void(admin_result<std::vector<bud
   const detail::gate::pass pass{actors_gate_};
   if (!pass)
     return on_done(stopping());
-  if (config_.budgets.empty())
+  if (now()->settings.budgets.empty())
     return on_done(std::vector<budget_figures>{});
   ask<std::vector<budget_figures>>(*system_, budgets_->get(), switchyard::describe_budgets{}, on_done,
                                    [on_done] { on_done(no_answer("the budgets")); });
@@ -119,10 +119,12 @@ std::shared_ptr<void> core_impl::observe(std::shared_ptr<event_sink> observer) {
 }
 
 std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string& id, const std::string& profile) {
+  const std::lock_guard lock{reload_mutex_};
   auto handle = registry_->find(circuit_id{id, {}, {}}.str());
   if (!handle) {
-    const auto settings = config_.circuits.find(profile);
-    if (settings == config_.circuits.end())
+    const auto current = now();
+    const auto settings = current->settings.circuits.find(profile);
+    if (settings == current->settings.circuits.end())
       return nullptr;
     const detail::gate::pass pass{actors_gate_};
     if (!pass)
@@ -135,10 +137,11 @@ std::shared_ptr<const core::circuit_access> core_impl::circuit(const std::string
     self->request(directory_, answer_limit, switchyard::list_circuits{})
         .receive([](const std::vector<circuit_description>&) {}, [](const caf::error&) {});
   }
+  guarded_.emplace(handle->cell().id(), profile);
   auto access = std::make_shared<circuit_access>();
   access->keep_alive = handle;
   access->cell = &handle->cell();
-  access->settings = &handle->settings();
+  access->slow_after = &handle->slow_after();
   access->wake = [handle] {
     if (const auto breaker = handle->breaker())
       caf::anon_send(breaker, drain_reports{});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "configured.hpp"
 #include "event_hub.hpp"
 #include "gate.hpp"
 #include "inline_request.hpp"
@@ -40,10 +41,14 @@ public:
   /// Deletes it, on another thread where this is one that the end waits for.
   static void dispose(core_impl* c) noexcept;
 
+  /// Completes it; the reason when it cannot be used.
+  static std::optional<start_error> check_settings(config& c);
+
   /// Opens and starts everything; the reason when something cannot be.
   std::optional<start_error> start();
 
-  const config& settings() const noexcept override { return config_; }
+  std::shared_ptr<const config> settings() const override;
+  boost::system::result<void, start_error> reload(config c) override;
   http::io_threads& threads() noexcept override { return io_; }
   std::string new_request_id() override;
   std::shared_ptr<request_handle> submit(submission s, result_callback on_done) override;
@@ -71,13 +76,18 @@ private:
   template <class Answer, class Query>
   void ask_log(Query query, std::function<void(Answer)> on_done);
   std::optional<start_error> open_stores();
-  std::optional<start_error> make_providers();
+  std::shared_ptr<const configured> now() const { return configured_.load(); }
+  std::optional<start_error> make_providers(configured& c, const configured* before);
+  std::optional<start_error> what_needs_a_restart(const config& c) const;
+  void put_in_use(std::shared_ptr<configured> next, const configured& before);
+  void configure_guarded(const configured& c);
+  void forget_circuits(const configured& c, const topology& before);
+  metrics::known_names names_of(const configured& c) const;
   void make_observers();
   void start_actors(std::vector<scored_attempt> history);
   std::vector<supervised> supervised_actors(std::vector<scored_attempt> history);
   store_result<std::vector<scored_attempt>> read_history();
-  std::vector<const route_target*> by_health(const std::vector<const route_target*>& chain) const;
-  request_spec make_spec(submission&& s, const route_target& primary) const;
+  request_spec make_spec(submission&& s, const configured& c, const route_target& primary) const;
   void begin(std::shared_ptr<inline_request> request, std::size_t thread, request_spec spec);
   void finished_one() noexcept;
   void end(duration grace);
@@ -85,7 +95,6 @@ private:
   void end_all_requests();
   void stop_actors();
 
-  config config_;
   core_options options_;
   detail::log_relay log_lines_;
   bulkhead running_limit_; ///< gateway.max_in_flight; before the I/O threads, whose requests hold slots
@@ -102,8 +111,9 @@ private:
   std::shared_ptr<budget_store> budget_store_; ///< null: budgets live in memory
   std::shared_ptr<telemetry_queue> queue_ = std::make_shared<telemetry_queue>();
   std::shared_ptr<circuit_registry> registry_ = std::make_shared<circuit_registry>();
-  std::map<std::string, std::shared_ptr<provider>> providers_;
-  std::shared_ptr<const topology> topology_;
+  std::map<std::string, std::string> guarded_; ///< circuits that a guard was given, and their profile; under the lock
+  std::atomic<std::shared_ptr<const configured>> configured_;
+  mutable std::mutex reload_mutex_; ///< one reload after the other
 
   std::vector<request_list> running_; ///< by I/O thread, each touched by its thread only
 
@@ -112,7 +122,6 @@ private:
   std::unique_ptr<caf::actor_system> system_;
   directory_actor directory_;
   supervisor_actor supervisor_;
-  std::shared_ptr<health_board> health_board_; ///< null: routes are not sorted by health [B6]
   std::shared_ptr<actor_slot<health_actor>> health_ = std::make_shared<actor_slot<health_actor>>();
   std::shared_ptr<actor_slot<telemetry_writer_actor>> writer_ = std::make_shared<actor_slot<telemetry_writer_actor>>();
   std::shared_ptr<actor_slot<telemetry_reader_actor>> reader_ = std::make_shared<actor_slot<telemetry_reader_actor>>();

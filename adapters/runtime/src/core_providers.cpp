@@ -28,24 +28,33 @@ make_http_provider(http::io_threads& threads, const std::string& name, const pro
 std::optional<start_error> core::check(const config& c) {
   http::io_threads none{1}; // which never run
   std::string problems;
-  for (const auto& [name, settings] : c.providers)
+  for (const auto& [name, settings] : c.providers) {
+    if (settings.type == provider_settings::kind::static_answer)
+      continue;
     if (const auto made = make_http_provider(none, name, settings); !made)
       problems += (problems.empty() ? "" : "\n") + made.error().message;
+  }
   if (problems.empty())
     return std::nullopt;
   return start_error{start_error::kind::provider, std::move(problems)};
 }
 
-std::optional<start_error> core_impl::make_providers() {
+// What is called as before keeps its connections. A file of certificates may have changed under the same name.
+std::optional<start_error> core_impl::make_providers(configured& c, const configured* before) {
   for (const auto& [name, own] : options_.providers)
-    providers_[name] = std::make_shared<detail::own_provider>(own, io_);
-  for (const auto& [name, settings] : config_.providers) {
-    if (providers_.contains(name))
+    c.providers[name] = std::make_shared<detail::own_provider>(own, io_);
+  for (const auto& [name, settings] : c.settings.providers) {
+    if (c.providers.contains(name) || settings.type == provider_settings::kind::static_answer)
       continue;
+    if (before && settings.tls_ca.empty() && before->providers.contains(name) &&
+        before->settings.providers.at(name) == settings) {
+      c.providers[name] = before->providers.at(name);
+      continue;
+    }
     auto made = make_http_provider(io_, name, settings);
     if (!made)
       return made.error();
-    providers_[name] = std::move(*made);
+    c.providers[name] = std::move(*made);
   }
   return std::nullopt;
 }

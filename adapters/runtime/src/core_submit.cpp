@@ -62,6 +62,18 @@ budget_amount estimate(const openai::request_view& view, const std::vector<const
   return amount;
 }
 
+std::vector<const route_target*> by_health(const std::vector<const route_target*>& chain, const configured& c) {
+  if (!c.health)
+    return chain;
+  std::vector<std::optional<double>> scores;
+  for (const auto* t : chain) // a fixed answer is worth less than any model's: it goes last
+    scores.push_back(t->is_static ? std::optional{-1.0} : c.health->score(t->provider));
+  std::vector<const route_target*> sorted;
+  for (const auto i : reorder_by_health(scores, c.settings.health.reorder))
+    sorted.push_back(chain[i]);
+  return sorted;
+}
+
 } // namespace
 
 std::string core_impl::new_request_id() {
@@ -69,35 +81,25 @@ std::string core_impl::new_request_id() {
 }
 
 std::vector<std::string> core_impl::active_routes() const {
+  const auto current = now();
   std::vector<std::string> names;
-  for (const auto& name : config_.route_order)
-    if (topology_->routes.contains(fold_route_id(name)))
+  for (const auto& name : current->settings.route_order)
+    if (current->routes->routes.contains(fold_route_id(name)))
       names.push_back(name);
   return names;
 }
 
-std::vector<const route_target*> core_impl::by_health(const std::vector<const route_target*>& chain) const {
-  if (!health_board_)
-    return chain;
-  std::vector<std::optional<double>> scores;
-  for (const auto* t : chain)
-    scores.push_back(health_board_->score(t->provider));
-  std::vector<const route_target*> sorted;
-  for (const auto i : reorder_by_health(scores, config_.health.reorder))
-    sorted.push_back(chain[i]);
-  return sorted;
-}
-
-request_spec core_impl::make_spec(submission&& s, const route_target& primary) const {
+request_spec core_impl::make_spec(submission&& s, const configured& c, const route_target& primary) const {
+  const auto& settings = c.settings;
   request_spec spec;
-  spec.where = topology_;
+  spec.where = c.routes;
   auto& flow = spec.flow;
   flow.request_id = std::move(s.request_id);
   flow.operation = s.operation;
   flow.tenant = s.tenant;
   flow.requested_route = primary.route;
   if (s.fallback)
-    flow.chain = by_health(topology_->chains[primary.index]);
+    flow.chain = by_health(c.routes->chains[primary.index], c);
   else
     flow.chain = {&primary};
   flow.deadline = primary.deadline;
@@ -105,21 +107,21 @@ request_spec core_impl::make_spec(submission&& s, const route_target& primary) c
   flow.estimated_tokens = s.view.estimated_tokens;
   flow.estimated_input_tokens = s.view.estimated_input_tokens;
   flow.seed = shared_->random();
-  const bool cached = config_.cache.enabled && s.cache.store && !s.view.stream;
+  const bool cached = settings.cache.enabled && s.cache.store && !s.view.stream;
   payload_fingerprint fingerprint{};
   if (s.idempotency_key || cached)
     fingerprint = fingerprint_of(s.operation, *s.body);
   if (s.idempotency_key) {
     flow.keyed = true;
     spec.key = request_key{idempotency_scope{s.tenant, s.operation, *s.idempotency_key}.str(), fingerprint,
-                           s.idempotency_ttl.value_or(config_.idempotency.ttl), config_.idempotency.concurrent,
-                           config_.idempotency.on_interrupted};
+                           s.idempotency_ttl.value_or(settings.idempotency.ttl), settings.idempotency.concurrent,
+                           settings.idempotency.on_interrupted};
   }
   if (cached) {
     flow.cacheable = true;
     spec.cache = request_cache{{cache_key(s, fingerprint), s.fallback}, s.cache};
   }
-  if (std::ranges::any_of(config_.budgets, [&](const auto& b) { return covers(b, s.tenant, primary.route); })) {
+  if (std::ranges::any_of(settings.budgets, [&](const auto& b) { return covers(b, s.tenant, primary.route); })) {
     flow.budgeted = true;
     spec.budget = estimate(s.view, flow.chain);
   }
@@ -135,7 +137,8 @@ request_spec core_impl::make_spec(submission&& s, const route_target& primary) c
 }
 
 std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback on_done) {
-  const auto* primary = topology_->find(fold_route_id(s.route));
+  const auto current = now();
+  const auto* primary = current->routes->find(fold_route_id(s.route));
   if (!primary)
     return nullptr;
   if (s.request_id.empty())
@@ -161,7 +164,7 @@ std::shared_ptr<request_handle> core_impl::submit(submission s, result_callback 
   };
   const auto thread = io_.pick_index();
   auto request = std::make_shared<inline_request>(io_.at(thread), environment_, std::move(slot), std::move(counted));
-  auto spec = make_spec(std::move(s), *primary);
+  auto spec = make_spec(std::move(s), *current, *primary);
   if (thread == io_.current_index())
     begin(request, thread, std::move(spec));
   else

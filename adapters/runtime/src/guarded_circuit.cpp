@@ -22,12 +22,6 @@ time_point steady_now() noexcept {
 // not come. What it cannot answer for this is asked again with the real time.
 constexpr time_point latest = time_point::max() - duration{1};
 
-std::optional<duration> slow_limit_of(const circuit_settings& s) {
-  if (s.window && s.window->slow_call_rate)
-    return s.window->slow_call_after;
-  return std::nullopt;
-}
-
 outcome_report success_of(std::uint32_t generation) {
   outcome_report r;
   r.generation = generation;
@@ -61,15 +55,17 @@ private:
 } // namespace
 
 guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const core::circuit_access> access)
-    : owner_(owner),
-      access_(std::move(access)),
-      cell_(*access_->cell),
-      slow_after_(slow_limit_of(*access_->settings)) {}
+    : owner_(owner), access_(std::move(access)), cell_(*access_->cell) {}
+
+std::optional<duration> guarded_circuit::slow_after() const noexcept {
+  const auto limit = access_->slow_after->load(std::memory_order_relaxed);
+  return limit < 0 ? std::nullopt : std::optional{duration{limit}};
+}
 
 // ---- admission -------------------------------------------------------------------------------------------------
 
 acquisition guarded_circuit::grant(std::uint32_t generation, std::uint32_t probe) noexcept {
-  if (slow_after_)
+  if (slow_after())
     return acquisition{permit_key{}, *this, generation, probe, steady_now()};
   return acquisition{permit_key{}, *this, generation, probe};
 }
@@ -161,8 +157,9 @@ void guarded_circuit::report(permit& p, outcome what, const std::optional<durati
   auto took = given;
   if (!took && p.timed_)
     took = r.at - p.started_;
-  if (what == outcome::success && slow_after_ && took && *took > *slow_after_)
-    what = outcome::slow_success;
+  if (what == outcome::success && took)
+    if (const auto limit = slow_after(); limit && *took > *limit)
+      what = outcome::slow_success;
   r.what = what;
   if (took)
     emit_call(what, *took);
@@ -204,18 +201,18 @@ void guarded_circuit::emit_call(outcome what, duration took) noexcept {
 void guarded_circuit::begin_timing(permit& p, watched_call& watched) noexcept {
   p.started_ = steady_now();
   p.timed_ = true;
-  if (p.circuit_->slow_after_ && p.probe_ == 0) // a probe's lease rules it [C8]
-    p.circuit_->watch(p, watched);
+  if (const auto limit = p.circuit_->slow_after(); limit && p.probe_ == 0) // a probe's lease rules it [C8]
+    p.circuit_->watch(p, watched, *limit);
 }
 
-void guarded_circuit::watch(permit& p, watched_call& watched) noexcept {
+void guarded_circuit::watch(permit& p, watched_call& watched, duration limit) noexcept {
   watched.started = p.started_;
   watched.generation = p.generation_;
   p.watched_ = &watched;
   std::lock_guard lock{watch_mutex_};
   watched_.push_back(watched);
   if (!std::exchange(armed_, true))
-    arm(watched.started + *slow_after_);
+    arm(watched.started + limit);
 }
 
 void guarded_circuit::stop_watching(permit& p) noexcept {
@@ -245,8 +242,14 @@ void guarded_circuit::arm(time_point at) {
 
 void guarded_circuit::look_for_hanging() {
   std::lock_guard lock{watch_mutex_};
+  const auto limit = slow_after();
+  if (!limit) { // a reload took the rule away
+    watched_.clear();
+    armed_ = false;
+    return;
+  }
   const auto now = steady_now();
-  while (!watched_.empty() && watched_.front().started + *slow_after_ <= now) {
+  while (!watched_.empty() && watched_.front().started + *limit <= now) {
     auto& call = watched_.front();
     watched_.pop_front();
     outcome_report r;
@@ -257,7 +260,7 @@ void guarded_circuit::look_for_hanging() {
   }
   armed_ = !watched_.empty();
   if (armed_)
-    arm(watched_.front().started + *slow_after_);
+    arm(watched_.front().started + *limit);
 }
 
 } // namespace switchyard::detail

@@ -61,14 +61,14 @@ private:
   std::uint32_t hand_in(outcome_report r) noexcept;
   void follow_up(const report_receipt& receipt, outcome_report r) noexcept;
   void emit_call(outcome what, duration took) noexcept;
-  void watch(permit& p, watched_call& watched) noexcept;
+  void watch(permit& p, watched_call& watched, duration limit) noexcept;
+  std::optional<duration> slow_after() const noexcept;
   void arm(time_point at);
   void look_for_hanging();
 
   runtime_state& owner_;
   std::shared_ptr<const core::circuit_access> access_;
   circuit_cell& cell_;
-  const std::optional<duration> slow_after_; ///< absent without a slow-call rule
   std::atomic<std::uint64_t> refused_reports_{0};
 
   // Calls in flight that may hang, in the order in which they began; as all have the same limit, the first is due

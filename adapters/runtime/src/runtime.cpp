@@ -68,7 +68,7 @@ namespace {
 submit_result result_of(const request_result& r, const std::string& request_id) {
   if (r.what == request_result::kind::answer && r.content)
     return response{r.content->status, r.content->headers, r.content->body, r.served, r.attempts, r.fallbacks,
-                    r.streamed,        r.cached,           r.stale,         r.age,    r.replayed, request_id};
+                    r.streamed,        r.cached,           r.degraded,      r.age,    r.replayed, request_id};
   request_error e;
   e.code = r.code;
   e.what = class_of(r.code, r.trail);
@@ -104,7 +104,7 @@ void start_request(runtime_state& state, request r, std::shared_ptr<stream_recei
   const auto id = r.request_id;
   const auto route = r.route;
   // One that may lead others runs on unseen [I7, I9, U3].
-  const bool runs_on = !sink && (r.idempotency_key || state.engine().settings().cache.enabled);
+  const bool runs_on = !sink && (r.idempotency_key || state.engine().settings()->cache.enabled);
   const auto held = sink ? std::make_shared<held_sink>(std::move(sink)) : nullptr;
   auto checked = check_request(std::move(r), held);
   if (!checked) {
@@ -189,7 +189,7 @@ runtime::~runtime() {
 circuit_guard runtime::circuit(const std::string& id, const std::string& profile) {
   if (auto* circuit = state_->circuit(id, profile))
     return {state_, *circuit};
-  if (!state_->engine().settings().circuits.contains(profile))
+  if (!state_->engine().settings()->circuits.contains(profile))
     boost::throw_with_location(
         std::invalid_argument{"there is no circuit profile " + profile + " in the configuration"});
   return {};

@@ -16,21 +16,11 @@ void check_unavailable(const std::string& text, const std::string& pointer) {
   CHECK(contains(error.problems[0].message, "not available in this version"));
 }
 
-constexpr std::string_view canary = R"({"body": {"messages": []}, "expect_contains": "OK"})";
-
 } // namespace
 
 TEST_CASE("what this version does not have is refused by name, not ignored") {
-  check_unavailable(with(full, "/circuits/llm/canary", canary), "/circuits/llm/canary");
-  check_unavailable(with(full, "/providers/fixed", R"({"type": "static", "body": {}})"), "/providers/fixed/type");
   check_unavailable(
       with(full, "/cluster", R"({"node": "a", "listen": "127.0.0.1:7777", "peers": {"b": "[::1]:7778"}})"), "/cluster");
-}
-
-TEST_CASE("an inherited canary is refused once") {
-  check_unavailable(with(with(full, "/circuits/base", "{\"canary\": " + std::string(canary) + "}"), "/circuits/more",
-                         R"({"base": "base"})"),
-                    "/circuits/base/canary");
 }
 
 TEST_CASE("what is not available is still checked for its form") {
@@ -62,9 +52,9 @@ TEST_CASE("what is not available is still checked for its form") {
 
 TEST_CASE("a program that builds its configuration is refused the same") {
   config conf;
-  conf.providers["fixed"].type = provider_settings::kind::static_answer;
+  conf.cluster.emplace();
   const auto problems = unavailable_features(conf);
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].pointer == "/providers/fixed/type");
+  CHECK(problems[0].pointer == "/cluster");
   CHECK(unavailable_features(config{}).empty());
 }

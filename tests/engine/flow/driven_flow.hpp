@@ -48,6 +48,8 @@ inline std::string text(const flow_step& step, const request_flow& flow) {
         return "finish provider_error";
       case kind::joined_answer:
         return "finish joined";
+      case kind::static_answer:
+        return "finish static";
       case kind::stale_answer:
         return "finish stale";
       case kind::own_error:

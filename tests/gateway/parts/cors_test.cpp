@@ -54,10 +54,11 @@ public:
     if (!started)
       throw std::runtime_error(started.error().message);
     engine = *std::move(started);
+    state = std::make_shared<gateway::gateway_state>(engine->settings()->gateway);
     http::server_options options;
     options.max_body = 100;
-    auto listening = http::listen(engine->threads(), options, gateway::make_data_plane(engine, draining),
-                                  gateway::make_refusal_formatter(engine));
+    auto listening = http::listen(engine->threads(), options, gateway::make_data_plane(engine, state),
+                                  gateway::make_refusal_formatter(engine, state));
     if (!listening)
       throw std::runtime_error(listening.error());
     server = *listening;
@@ -74,7 +75,7 @@ public:
     return c.receive(line.starts_with("HEAD"));
   }
 
-  std::shared_ptr<std::atomic<bool>> draining = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<gateway::gateway_state> state;
   std::shared_ptr<core> engine;
   std::shared_ptr<http::server> server;
 };
@@ -147,7 +148,7 @@ TEST_CASE("nothing ever allows credentials") {
 
 TEST_CASE("a preflight is answered with 204 and what the path takes, without a tenant's key and while draining") {
   running_gateway g({std::string(page)}, true);
-  *g.draining = true;
+  g.state->drain();
   for (const auto& [path, methods] : {std::pair{"/v1/chat/completions", "POST"}, std::pair{"/v1/responses", "POST"},
                                       std::pair{"/v1/models", "GET, HEAD"}, std::pair{"/healthz", "GET, HEAD"}}) {
     INFO(path);

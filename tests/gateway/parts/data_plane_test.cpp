@@ -93,11 +93,12 @@ public:
     if (!started)
       throw std::runtime_error(started.error().message);
     engine = *std::move(started);
+    state = std::make_shared<gateway::gateway_state>(engine->settings()->gateway);
     alpha->threads = beta->threads = &engine->threads();
     http::server_options options;
-    options.screen = gateway::make_screener(engine, draining);
-    auto listening = http::listen(engine->threads(), options, gateway::make_data_plane(engine, draining),
-                                  gateway::make_refusal_formatter(engine));
+    options.screen = gateway::make_screener(engine, state);
+    auto listening = http::listen(engine->threads(), options, gateway::make_data_plane(engine, state),
+                                  gateway::make_refusal_formatter(engine, state));
     if (!listening)
       throw std::runtime_error(listening.error());
     server = *listening;
@@ -127,7 +128,7 @@ public:
   }
 
   std::shared_ptr<held_provider> alpha = std::make_shared<held_provider>(), beta = std::make_shared<held_provider>();
-  std::shared_ptr<std::atomic<bool>> draining = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<gateway::gateway_state> state;
   std::shared_ptr<core> engine;
   std::shared_ptr<http::server> server;
 };
@@ -331,7 +332,7 @@ TEST_CASE(
   CHECK(bad.status == 400);
   CHECK(head("POST", "/v1/chat/completions", "Authorization: Bearer k-acme\r\nX-Switchyard-Timeout: x\r\n").status ==
         400);
-  *g.draining = true;
+  g.state->drain();
   CHECK(head("POST", "/v1/chat/completions", "Authorization: Bearer k-acme\r\n").status == 503);
 }
 
@@ -348,7 +349,7 @@ TEST_CASE("while draining new requests are 503 and say what to do, running ones 
   running_gateway g;
   auto running = g.chat();
   const auto attempt = g.alpha->attempts.take();
-  *g.draining = true;
+  g.state->drain();
   const auto e = error_of(g.chat().receive(), 503, "shutting_down");
   CHECK(says(e, "shutting down"));
   CHECK(g.call("GET", "/readyz").status == 503);

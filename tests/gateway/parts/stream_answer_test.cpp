@@ -44,7 +44,8 @@ public:
     o.in_memory = true;
     o.io_threads = 2;
     engine = core::start(std::move(c), std::move(o)).value();
-    server = *http::listen(engine->threads(), {}, gateway::make_data_plane(engine, draining),
+    state = std::make_shared<gateway::gateway_state>(engine->settings()->gateway);
+    server = *http::listen(engine->threads(), {}, gateway::make_data_plane(engine, state),
                            [](const http::refusal& r) { return gateway::format_refusal(r, "listener"); });
   }
   ~streaming_gateway() {
@@ -62,7 +63,7 @@ public:
     return c;
   }
 
-  std::shared_ptr<std::atomic<bool>> draining = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<gateway::gateway_state> state;
   std::shared_ptr<core> engine;
   std::shared_ptr<http::server> server;
 };

@@ -1,33 +1,50 @@
 #pragma once
 
 #include "switchyard/actors/actor_slot.hpp"
+#include "switchyard/actors/canary.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/engine/circuit_cell.hpp"
 #include "switchyard/engine/settings.hpp"
 
+#include <atomic>
 #include <memory>
-#include <utility>
+#include <mutex>
 
 namespace switchyard {
 
-/// A circuit as callers hold it: its cell, and the address of its breaker of the moment, which the directory
-/// replaces when a breaker dies [C14]. Thread-safe.
+/// A circuit as callers hold it: its cell, its settings, and the address of its breaker of the moment, which the
+/// directory replaces when a breaker dies [C14]. The breaker ends with the last who holds the circuit. Thread-safe.
 class circuit_handle {
 public:
-  circuit_handle(circuit_id id, const circuit_settings& s)
-      : settings_(s), cell_(std::make_shared<circuit_cell>(std::move(id), s.window.has_value())) {}
+  circuit_handle(circuit_id id, const circuit_settings& s);
+  ~circuit_handle();
+  circuit_handle(const circuit_handle&) = delete;
+  circuit_handle& operator=(const circuit_handle&) = delete;
 
-  const circuit_settings& settings() const noexcept { return settings_; }
   circuit_cell& cell() const noexcept { return *cell_; }
   const std::shared_ptr<circuit_cell>& shared_cell() const noexcept { return cell_; }
+
+  circuit_settings settings() const;
+  /// A success of a guard that takes longer, in nanoseconds, is slow [C1]; negative without a slow-call rule.
+  const std::atomic<duration::rep>& slow_after() const noexcept { return slow_after_; }
+
+  /// Whom the breaker asks before it opens half_open [C13]; null: nobody.
+  std::shared_ptr<const canary_plan> canary() const { return canary_.load(); }
+  void set_canary(std::shared_ptr<const canary_plan> plan) { canary_.store(std::move(plan)); }
+
+  /// Other settings, which hold as soon as the breaker hears `configure_circuit`. False when they are the same.
+  bool configure(const circuit_settings& s);
 
   /// The breaker of the moment; null before the directory has started it and after shutdown.
   breaker_actor breaker() const { return breaker_.get(); }
   void set_breaker(breaker_actor b) { breaker_.set(std::move(b)); }
 
 private:
-  circuit_settings settings_;
+  mutable std::mutex mutex_;
+  circuit_settings settings_; ///< under the lock
+  std::atomic<duration::rep> slow_after_;
   std::shared_ptr<circuit_cell> cell_;
+  std::atomic<std::shared_ptr<const canary_plan>> canary_;
   actor_slot<breaker_actor> breaker_;
 };
 

@@ -22,6 +22,8 @@ public:
   std::shared_ptr<circuit_handle> find(const std::string& id) const;
   /// Adds a circuit; returns the one that is there if the id is taken.
   std::shared_ptr<circuit_handle> add(std::shared_ptr<circuit_handle> handle);
+  /// Forgets a circuit: its breaker goes with the last who still holds it. The handle, or null when it is not there.
+  std::shared_ptr<circuit_handle> remove(const std::string& id);
   std::vector<std::shared_ptr<circuit_handle>> all() const;
 
 private:

@@ -22,14 +22,19 @@ SWITCHYARD_LOCAL_MESSAGE(set_circuit_mode)
 SWITCHYARD_LOCAL_MESSAGE(reset_circuit)
 SWITCHYARD_LOCAL_MESSAGE(describe_circuit)
 SWITCHYARD_LOCAL_MESSAGE(breaker_tick)
+SWITCHYARD_LOCAL_MESSAGE(configure_circuit)
+SWITCHYARD_LOCAL_MESSAGE(canary_result)
+SWITCHYARD_LOCAL_MESSAGE(canary_timeout)
 SWITCHYARD_LOCAL_MESSAGE(admission_verdict)
 SWITCHYARD_LOCAL_MESSAGE(circuit_description)
 SWITCHYARD_LOCAL_MESSAGE(list_circuits)
 SWITCHYARD_LOCAL_MESSAGE(change_circuit)
+SWITCHYARD_LOCAL_MESSAGE(configure_circuits)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::circuit_description>)
 SWITCHYARD_LOCAL_MESSAGE(health_batch)
 SWITCHYARD_LOCAL_MESSAGE(describe_health)
 SWITCHYARD_LOCAL_MESSAGE(publish_health)
+SWITCHYARD_LOCAL_MESSAGE(configure_health)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::provider_health>)
 SWITCHYARD_LOCAL_MESSAGE(drain_telemetry)
 SWITCHYARD_LOCAL_MESSAGE(flush_telemetry)
@@ -49,12 +54,14 @@ SWITCHYARD_LOCAL_MESSAGE(look_up_cache)
 SWITCHYARD_LOCAL_MESSAGE(leave_cache)
 SWITCHYARD_LOCAL_MESSAGE(settle_cache)
 SWITCHYARD_LOCAL_MESSAGE(describe_cache)
+SWITCHYARD_LOCAL_MESSAGE(configure_cache)
 SWITCHYARD_LOCAL_MESSAGE(cache_description)
 SWITCHYARD_LOCAL_MESSAGE(reserve_budget)
 SWITCHYARD_LOCAL_MESSAGE(budget_answer)
 SWITCHYARD_LOCAL_MESSAGE(settle_budget)
 SWITCHYARD_LOCAL_MESSAGE(describe_budgets)
 SWITCHYARD_LOCAL_MESSAGE(commit_budgets)
+SWITCHYARD_LOCAL_MESSAGE(configure_budgets)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(std::vector<switchyard::budget_figures>)
 SWITCHYARD_LOCAL_MESSAGE(await_start)
 SWITCHYARD_LOCAL_MESSAGE(restart_actor)
@@ -83,15 +90,28 @@ using breaker_actor = caf::typed_actor<
     caf::replies_to<reset_circuit>::with<done>,
     // From the directory, for the admin plane. Answers the circuit's figures, all pending reports counted.
     caf::replies_to<describe_circuit>::with<circuit_description>,
+    // From the directory, after a reload: takes the settings that its handle has now. Answers done.
+    caf::replies_to<configure_circuit>::with<done>,
+    // From the canary that it sent. No answer.
+    caf::reacts_to<canary_result>,
     // From itself, delayed: a cooldown, a lease or a window's bucket ends, or reports wait. No answer.
     caf::reacts_to<breaker_tick>>;
+
+/// One synthetic request of a circuit [C13].
+using canary_actor = caf::typed_actor<
+    // From the provider's listener: its attempt has ended. No answer.
+    caf::reacts_to<attempt_ended>,
+    // From itself, delayed: its time is over. No answer.
+    caf::reacts_to<canary_timeout>>;
 
 /// Creates and supervises the breakers.
 using directory_actor = caf::typed_actor<
     // From the admin plane. Answers all circuits by id; one whose breaker does not answer in time is left out.
     caf::replies_to<list_circuits>::with<std::vector<circuit_description>>,
     // From the admin plane: mode and reset of one circuit or all. Answers done; ok is false for an unknown id.
-    caf::replies_to<change_circuit>::with<done>>;
+    caf::replies_to<change_circuit>::with<done>,
+    // From the runtime, after a reload: every circuit gets its breaker, and takes its settings. Answers done.
+    caf::replies_to<configure_circuits>::with<done>>;
 
 /// Rolling figures of the attempts of each provider.
 using health_actor = caf::typed_actor<
@@ -99,6 +119,9 @@ using health_actor = caf::typed_actor<
     caf::reacts_to<health_batch>,
     // From the admin plane. Answers all providers that were ever scored.
     caf::replies_to<describe_health>::with<std::vector<provider_health>>,
+    // From the runtime, after a reload. Other settings need another look at the log: then it ends, and its successor
+    // has it. No answer.
+    caf::reacts_to<configure_health>,
     // From itself, delayed: scores change with time. No answer.
     caf::reacts_to<publish_health>>;
 
@@ -157,6 +180,8 @@ using cache_actor = caf::typed_actor<
     caf::reacts_to<leave_cache>,
     // From the leader. No answer.
     caf::reacts_to<settle_cache>,
+    // From the runtime, after a reload. No answer.
+    caf::reacts_to<configure_cache>,
     // From tests. Answers its size.
     caf::replies_to<describe_cache>::with<cache_description>>;
 
@@ -168,6 +193,8 @@ using budget_actor = caf::typed_actor<
     caf::reacts_to<settle_budget>,
     // From the admin plane. Answers every ledger that was ever charged, by budget and tenant.
     caf::replies_to<describe_budgets>::with<std::vector<budget_figures>>,
+    // From the runtime, after a reload. No answer.
+    caf::reacts_to<configure_budgets>,
     // From itself: what came since the last one is written down and answered. No answer.
     caf::reacts_to<commit_budgets>>;
 

@@ -3,6 +3,7 @@
 // The messages of Switchyard's actors: plain values, without CAF. Messages stay within the process; large parts travel
 // as shared, immutable objects. Who sends them to whom stands in interfaces.hpp.
 
+#include "switchyard/actors/health_board.hpp"
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/stores.hpp"
@@ -48,6 +49,12 @@ struct describe_circuit {};
 struct breaker_tick {
   std::uint64_t number = 0;
 };
+struct configure_circuit {};
+struct canary_result {
+  std::uint64_t number = 0;           ///< which canary's
+  std::optional<std::string> problem; ///< why it did not pass, for a person; nothing when it did
+};
+struct canary_timeout {};
 
 /// A circuit as the admin plane shows it.
 struct circuit_description {
@@ -62,6 +69,7 @@ struct change_circuit {
   std::optional<circuit_mode> mode;
   bool reset = false;
 };
+struct configure_circuits {};
 
 /// Scored attempts, by provider and by circuit.
 struct scored_attempt {
@@ -73,6 +81,10 @@ struct health_batch {
   std::shared_ptr<const std::vector<scored_attempt>> attempts;
 };
 struct describe_health {};
+struct configure_health {
+  health_settings settings;
+  std::shared_ptr<health_board> board; ///< null: nobody sorts by health
+};
 struct publish_health {};
 struct provider_health {
   std::string provider;
@@ -149,6 +161,9 @@ struct settle_cache {
   std::shared_ptr<const request_result> result; ///< for those who joined
 };
 struct describe_cache {};
+struct configure_cache {
+  cache_settings settings;
+};
 struct cache_description {
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
@@ -170,6 +185,9 @@ struct settle_budget {
   std::optional<budget_amount> actual; ///< nothing: refunded
 };
 struct describe_budgets {};
+struct configure_budgets {
+  std::vector<budget_settings> budgets;
+};
 struct commit_budgets {};
 
 struct await_start {};

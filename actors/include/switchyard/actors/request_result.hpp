@@ -38,10 +38,10 @@ struct request_result {
   served_by served;               ///< empty for an own error
   std::uint32_t attempts = 0;     ///< sent upstream for this request [R5]
   std::uint32_t fallbacks = 0;
-  bool streamed = false;       ///< the answer has flowed, or begun to, to the stream's receiver; `content` has no body
-  bool replayed = false;       ///< a stored answer, or a leader's
-  bool cached = false;         ///< from the cache, or shared with the request that fills it [U3]
-  bool stale = false;          ///< an expired answer, because every route has failed
+  bool streamed = false; ///< the answer has flowed, or begun to, to the stream's receiver; `content` has no body
+  bool replayed = false; ///< a stored answer, or a leader's
+  bool cached = false;   ///< from the cache, or shared with the request that fills it [U3]
+  degradation degraded = degradation::none;
   std::optional<duration> age; ///< of a cached answer
 
   bool ok() const noexcept { return what == kind::answer; }

@@ -2,9 +2,11 @@
 
 #include "switchyard/actors/circuit_handle.hpp"
 #include "switchyard/actors/provider.hpp"
+#include "switchyard/engine/answer_payload.hpp"
 #include "switchyard/engine/route_target.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,13 +15,18 @@
 
 namespace switchyard {
 
+/// Gives the fixed answer of a static target, whole or as a stream, for a path below a provider's base URL.
+using static_answer_source = std::function<std::shared_ptr<const answer_payload>(std::string_view path, bool stream)>;
+
 /// The routes of one configuration, resolved. Immutable; requests hold the one they began with, so a reload does not
 /// disturb them.
 struct topology {
-  /// By position: target, its circuit (null: none), its provider, its chain (itself first) [B1].
+  /// By position: target, its circuit (null: none), its provider and its fixed answer (one of the two is null), its
+  /// chain (itself first) [B1].
   std::vector<route_target> targets;
   std::vector<std::shared_ptr<circuit_handle>> circuits;
   std::vector<std::shared_ptr<provider>> providers;
+  std::vector<static_answer_source> static_answers;
   std::vector<std::vector<const route_target*>> chains;
   /// Active routes by folded id.
   std::map<std::string, std::size_t, std::less<>> routes;

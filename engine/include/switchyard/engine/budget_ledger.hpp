@@ -39,6 +39,10 @@ public:
     std::string message;                 ///< of a refusal, for a person: the budget that refuses longest
   };
 
+  /// Takes other budgets. One that is about the same tenant, route and window as before keeps its ledgers, whatever its
+  /// limits are now; what is reserved of one that is gone is settled without effect.
+  void reconfigure(std::vector<budget_settings> budgets);
+
   /// Takes the estimate of every budget that covers the request, or of none: used, reserved and estimate together must
   /// not exceed a limit. An `id` that is in use is refused nothing and changes nothing.
   verdict reserve(budget_reservation id, std::string_view tenant, std::string_view route, const budget_amount& estimate,
@@ -81,6 +85,7 @@ private:
     std::vector<share> shares;
   };
 
+  void name_budgets();
   wall_time steady(wall_time now);
   std::vector<std::size_t> covering(std::string_view tenant, std::string_view route) const;
   ledger_map::iterator ledger_of(std::size_t budget, std::string_view tenant);

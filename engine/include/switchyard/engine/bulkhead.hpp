@@ -40,10 +40,12 @@ public:
   slot try_acquire() noexcept;
 
   std::uint32_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  std::uint32_t limit() const noexcept { return limit_; }
+  std::uint32_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  /// With a smaller one those who have a slot keep it; nobody gets one before so many have come back.
+  void set_limit(std::uint32_t limit) noexcept { limit_.store(limit, std::memory_order_relaxed); }
 
 private:
-  std::uint32_t limit_;
+  std::atomic<std::uint32_t> limit_;
   std::atomic<std::uint32_t> used_{0};
 };
 

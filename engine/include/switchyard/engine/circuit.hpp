@@ -107,7 +107,8 @@ struct circuit_transition {
   circuit_state from, to;
   time_point at;
   std::string_view reason; ///< "consecutive_failures", "failure_rate", "slow_call_rate", "cooldown", "probe_failed",
-                           ///< "probe_lease", "probes_succeeded", "canary_passed", "reset"
+                           ///< "probe_lease", "probes_succeeded", "canary_passed", "reset",
+                           ///< "reconfigured"
 };
 
 /// Lower bounds for what it takes to trip a closed circuit, counted before `valid_until`: neither fewer than `outcomes`
@@ -179,6 +180,9 @@ public:
   /// Closed, empty, as new, in a new generation; mode and lifetime figures stay.
   void reset(time_point now);
 
+  /// Takes other settings, which must be valid, and begins anew with them as by `reset`.
+  void reconfigure(const circuit_settings& settings, time_point now);
+
   /// A slot free for a probe: half-open and fewer probes in flight than allowed.
   bool probe_available() const noexcept;
 
@@ -202,6 +206,7 @@ private:
     time_point lease_end;
   };
 
+  void begin_anew(time_point now, std::string_view reason);
   void transition_to(circuit_state to, time_point at, std::string_view reason);
   void begin(circuit_state state, time_point at);
   void enter_closed();

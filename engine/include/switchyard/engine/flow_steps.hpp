@@ -164,6 +164,7 @@ struct finish {
     answer,         ///< the last attempt's answer
     provider_error, ///< the last attempt's answer, an HTTP error
     joined_answer,  ///< what came with the last key_verdict or cache_verdict
+    static_answer,  ///< the fixed answer of the last target
     stale_answer,   ///< the expired answer that came with the cache's verdict: every route has failed
     own_error,      ///< `code`
   } what = kind::own_error;

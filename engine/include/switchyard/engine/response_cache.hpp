@@ -49,6 +49,9 @@ public:
 
   explicit response_cache(const cache_settings& settings, owner_token first_token = 1);
 
+  /// Takes other settings: they hold for what is kept already, too. What no longer fits goes, oldest use first.
+  void reconfigure(const cache_settings& settings);
+
   struct finding {
     enum class kind : std::uint8_t { hit, lead, joined } what = kind::lead;
     owner_token token = 0; ///< of a lead
@@ -95,6 +98,7 @@ private:
   entry_list::iterator find(const std::string& key, time_point now);
   void keep(const std::string& key, std::shared_ptr<const answer_payload> answer, time_point now);
   void erase(entry_list::iterator it);
+  void shrink_to(std::uint64_t bytes);
 
   cache_settings settings_;
   entry_list entries_; ///< most recently used first

@@ -29,6 +29,7 @@ struct slow_limit {
 struct route_target {
   std::size_t index = 0; ///< position in its topology
   std::string route, provider, model, region;
+  bool is_static = false; ///< a fixed answer, given without a call: no circuit, slots or retries are asked
   failure_set trips;
   failure_set falls_over; ///< the table's classes and the route's `fallback_on` [F1]
   retry_settings retry;

@@ -18,6 +18,9 @@ public:
   /// The text itself, for the wire or a comparison.
   std::string_view reveal() const noexcept { return value_; }
 
+  /// For settings that both come from the configuration. What a stranger sent is compared in constant time instead.
+  friend bool operator==(const secret&, const secret&) = default;
+
 private:
   std::string value_;
 };

@@ -31,6 +31,8 @@ struct window_settings {
   std::optional<double> slow_call_rate;   ///< (0, 1]; no rule when absent
   duration slow_call_after = 10s;         ///< > 0; ignored without `slow_call_rate`
   duration slow_call_per_1k_tokens = 0ms; ///< >= 0, added per 1,000 input tokens; ignored without `slow_call_rate`
+
+  friend bool operator==(const window_settings&, const window_settings&) = default;
 };
 
 /// A synthetic request that decides about half-open [C13].
@@ -40,6 +42,8 @@ struct canary_settings {
   std::string model;           ///< empty: the model of the provider's first active route
   std::string expect_contains; ///< a whole word, case counts; empty: any usable answer
   duration timeout = 5s;
+
+  friend bool operator==(const canary_settings&, const canary_settings&) = default;
 };
 
 /// A profile of a circuit [C].
@@ -56,6 +60,8 @@ struct circuit_settings {
   duration probe_lease = 60s;        ///< > 0
   std::optional<window_settings> window;
   std::optional<canary_settings> canary;
+
+  friend bool operator==(const circuit_settings&, const circuit_settings&) = default;
 };
 
 /// Time limits of one attempt. An absent one does not exist.
@@ -66,6 +72,8 @@ struct timeout_settings {
   duration idle = 30s;                ///< between two reads of a body
   duration attempt = 5min;            ///< the whole attempt; for streams to the first content chunk
   std::optional<duration> stream;     ///< streams only: the whole stream
+
+  friend bool operator==(const timeout_settings&, const timeout_settings&) = default;
 };
 
 /// Prices in an unnamed currency.
@@ -77,6 +85,8 @@ struct price_settings {
   double of(std::uint64_t input, std::uint64_t output) const noexcept {
     return (static_cast<double>(input) * input_per_million + static_cast<double>(output) * output_per_million) / 1e6;
   }
+
+  friend bool operator==(const price_settings&, const price_settings&) = default;
 };
 
 /// The value of a header that goes to a provider: a text, or taken from the environment (then a secret).
@@ -84,6 +94,8 @@ struct header_value {
   std::string text; ///< ignored when `secret_env` is not empty
   std::string secret_env;
   secret value; ///< resolved at load
+
+  friend bool operator==(const header_value&, const header_value&) = default;
 };
 
 struct provider_settings {
@@ -103,6 +115,8 @@ struct provider_settings {
   failure_set trips = default_trips();
   std::map<std::string, price_settings> prices; ///< by model
   std::string static_body;                      ///< JSON text; only for static
+
+  friend bool operator==(const provider_settings&, const provider_settings&) = default;
 };
 
 struct retry_settings {
@@ -112,6 +126,8 @@ struct retry_settings {
   duration max_delay = 10s;
   double jitter = 0.2; ///< [0, 1]
   double budget = 0.2; ///< (0, 1]: retries earned per first attempt [R3]
+
+  friend bool operator==(const retry_settings&, const retry_settings&) = default;
 };
 
 struct route_settings {
@@ -125,6 +141,8 @@ struct route_settings {
   std::optional<std::uint64_t> context_tokens;
   duration deadline = 10min;
   retry_settings retry;
+
+  friend bool operator==(const route_settings&, const route_settings&) = default;
 };
 
 struct health_settings {
@@ -133,6 +151,8 @@ struct health_settings {
   duration latency_reference = 5s;
   std::uint32_t minimum_samples = 1;
   reorder_mode reorder = reorder_mode::off;
+
+  friend bool operator==(const health_settings&, const health_settings&) = default;
 };
 
 struct idempotency_settings {
@@ -152,15 +172,21 @@ struct cache_settings {
   duration ttl = 1h;
   duration stale_if_error = 0s;
   std::uint64_t max_bytes = 256ull << 20;
+
+  friend bool operator==(const cache_settings&, const cache_settings&) = default;
 };
 
 struct telemetry_settings {
   std::string path = "data"; ///< the data directory
   duration retention = 720h;
+
+  friend bool operator==(const telemetry_settings&, const telemetry_settings&) = default;
 };
 
 struct store_settings {
   std::uint64_t block_cache = 64ull << 20; ///< bytes
+
+  friend bool operator==(const store_settings&, const store_settings&) = default;
 };
 
 struct budget_settings {
@@ -170,17 +196,23 @@ struct budget_settings {
   std::optional<std::uint64_t> requests;
   std::optional<std::uint64_t> tokens;
   std::optional<double> cost;
+
+  friend bool operator==(const budget_settings&, const budget_settings&) = default;
 };
 
 struct tenant_settings {
   std::string name;
   std::string key_env;
   secret key; ///< resolved at load
+
+  friend bool operator==(const tenant_settings&, const tenant_settings&) = default;
 };
 
 struct server_tls_settings {
   std::string certificate; ///< PEM file
   std::string key;         ///< PEM file
+
+  friend bool operator==(const server_tls_settings&, const server_tls_settings&) = default;
 };
 
 struct gateway_settings {
@@ -206,6 +238,8 @@ struct cluster_settings {
   std::string listen;
   std::map<std::string, std::string> peers;
   std::string certificate, key, ca; ///< PEM files; empty: plain
+
+  friend bool operator==(const cluster_settings&, const cluster_settings&) = default;
 };
 
 /// A whole configuration.

@@ -115,8 +115,8 @@ struct server_options {
   std::shared_ptr<const server_tls> tls;
 };
 
-/// A server that listens. `stop_accepting`, `drain` and `close_all` may be called on any thread; on one that is none of
-/// the I/O threads they return when it is done. The I/O threads must outlive the server.
+/// A server that listens. `stop_accepting`, `drain`, `close_all` and `reconfigure` may be called on any thread; on one
+/// that is none of the I/O threads they return when it is done. The I/O threads must outlive the server.
 class server {
 public:
   virtual ~server() = default; ///< closes everything; the I/O threads must be stopped or this called on none of them
@@ -128,6 +128,8 @@ public:
   virtual void drain() = 0;
   /// Closes every connection at once.
   virtual void close_all() = 0;
+  /// Takes other limits, and for connections from now on another certificate, or none; `listen` stays as it is.
+  virtual void reconfigure(const server_options& options) = 0;
   virtual std::size_t connections() const noexcept = 0; ///< accepted and not yet closed
 };
 

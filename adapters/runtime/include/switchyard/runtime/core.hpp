@@ -15,6 +15,7 @@
 #include <boost/assert/source_location.hpp>
 #include <boost/system/result.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -46,7 +47,7 @@ struct telemetry_answer;
 struct usage_answer;
 struct telemetry_query;
 
-/// Why a runtime could not start.
+/// Why a runtime could not start, or not take another configuration.
 struct start_error {
   enum class kind : std::uint8_t {
     configuration, ///< the configuration is not valid
@@ -135,7 +136,15 @@ public:
 
   virtual ~core() = default; ///< like `stop` without grace, also on a thread of its own
 
-  virtual const config& settings() const noexcept = 0;
+  /// The configuration in use; stays as it is when a reload brings another.
+  virtual std::shared_ptr<const config> settings() const = 0;
+
+  /// Takes another configuration into use, whole or, with an error, not at all. Requests under way end under the one
+  /// they began with. A circuit whose settings are the same keeps its state, one with other settings begins anew,
+  /// closed; both keep an operator's mode. Connections, slots and charged budgets of what stays are kept. What cannot
+  /// change in a running program is an error that says so: the data directory, its cache, retention and durability, and
+  /// the cluster. Blocks, for as long as files are read and actors answer; not to be called on a thread of this core.
+  virtual boost::system::result<void, start_error> reload(config c) = 0;
   virtual http::io_threads& threads() noexcept = 0;
 
   /// A request id that is not in use.
@@ -195,7 +204,8 @@ public:
   struct circuit_access {
     std::shared_ptr<void> keep_alive;
     circuit_cell* cell = nullptr;
-    const circuit_settings* settings = nullptr;
+    /// A success that takes longer, in nanoseconds, is slow [C1]; negative without such a rule. A reload may change it.
+    const std::atomic<duration::rep>* slow_after = nullptr;
     /// Tells the breaker that reports wait.
     std::function<void()> wake;
     /// Hands a report to the breaker whose queue is full.

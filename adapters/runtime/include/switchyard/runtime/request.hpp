@@ -44,13 +44,13 @@ struct response {
   header_list headers;
   std::string body;
   switchyard::served_by served_by;
-  std::uint32_t attempts = 0;    ///< sent to providers for this request; 0 for a replay [R5]
-  std::uint32_t fallbacks = 0;   ///< routes left behind before the serving one
-  bool streamed = false;         ///< it has flowed to the sink
-  bool cached = false;           ///< of the cache, or shared with the request that fills it [U3]
-  bool stale = false;            ///< an expired answer of the cache, because every route has failed
-  std::optional<duration> age{}; ///< of a cached answer
-  bool replayed = false;         ///< the stored answer of this key, or that of the request which led it [I4, I5]
+  std::uint32_t attempts = 0;               ///< sent to providers for this request; 0 for a replay [R5]
+  std::uint32_t fallbacks = 0;              ///< routes left behind before the serving one
+  bool streamed = false;                    ///< it has flowed to the sink
+  bool cached = false;                      ///< of the cache, or shared with the request that fills it [U3]
+  degradation degraded = degradation::none; ///< whether it is a model's fresh answer
+  std::optional<duration> age{};            ///< of a cached answer
+  bool replayed = false; ///< the stored answer of this key, or that of the request which led it [I4, I5]
   std::string request_id;
 };
 

@@ -1,0 +1,57 @@
+#include "settings_source.hpp"
+
+#include "switchyard/engine/validate.hpp"
+#include "switchyard/json/load_config.hpp"
+
+#include <utility>
+
+namespace switchyard::gateway {
+
+namespace {
+
+void add_line(std::string& text, const std::string& line) {
+  text.append(text.empty() ? "" : "\n").append(line);
+}
+
+} // namespace
+
+boost::system::result<loaded_settings, std::string> load_settings(const command_line& line) {
+  auto loaded = load_config(line.config_file);
+  if (!loaded)
+    return loaded.error().text();
+  loaded_settings result{*std::move(loaded), nullptr};
+  auto& c = result.settings;
+  if (!line.listen.empty())
+    c.gateway.listen = line.listen;
+  if (!line.admin.empty())
+    c.admin.listen = line.admin;
+  if (!line.data_dir.empty())
+    c.telemetry.path = line.data_dir;
+  std::string problems;
+  for (const auto& p : validate(c).problems)
+    add_line(problems, "command line: " + p.pointer + ": " + p.value + ": " + p.message);
+  if (!problems.empty())
+    return problems;
+  if (!c.gateway.tls)
+    return result;
+  auto tls = http::load_server_tls(c.gateway.tls->certificate, c.gateway.tls->key);
+  if (!tls)
+    return line.config_file + ": /gateway/tls: " + tls.error();
+  result.tls = *std::move(tls);
+  return result;
+}
+
+std::string needs_restart(const config& in_use, const config& next) {
+  std::string problems;
+  const auto check = [&](const char* pointer, const std::string& now, const std::string& then) {
+    if (now != then)
+      add_line(problems, std::string{pointer} + ": \"" + then +
+                             "\": cannot change in a running program, which listens on " + now +
+                             "; restart it to use the new value");
+  };
+  check("/gateway/listen", in_use.gateway.listen, next.gateway.listen);
+  check("/admin/listen", in_use.admin.listen, next.admin.listen);
+  return problems;
+}
+
+} // namespace switchyard::gateway
