@@ -134,10 +134,10 @@ struct breaker_state {
   void canary_ended(const canary_result& result) {
     if (result.number != canaries || !canary)
       return;
+    const auto at = now();
+    drain(at); // while this one still counts as running, so that no other is sent
     self->demonitor(canary);
     canary = nullptr;
-    const auto at = now();
-    drain(at);
     if (result.problem)
       shared->log(log_level::warning, "circuit " + cell().id() + ": its canary failed: " + *result.problem);
     else

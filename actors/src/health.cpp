@@ -32,6 +32,7 @@ struct health_state {
   health_settings settings;
   std::shared_ptr<const services> shared;
   std::shared_ptr<health_board> board; ///< null: nobody sorts by health
+  bool ticking = false;                ///< a publish_health of its own is on its way
   std::map<std::string, health_window, std::less<>> providers;
 
   void add(const std::vector<scored_attempt>& attempts) {
@@ -81,17 +82,23 @@ health_actor::behavior_type health_behavior(health_actor::stateful_pointer<healt
   s.shared = std::move(shared);
   s.board = std::move(board);
   s.add(*history);
-  self->delayed_send(self, publish_interval, publish_health{});
+  const auto tick = [self, &s] {
+    if (s.board && !std::exchange(s.ticking, true))
+      self->delayed_send(self, publish_interval, publish_health{});
+  };
+  tick();
   return {
       [&s](const health_batch& batch) { s.add(*batch.attempts); },
       [&s](const describe_health&) { return s.describe(); },
-      [self, &s](const configure_health& c) {
+      [self, &s, tick](const configure_health& c) {
         if (!s.take(c))
           self->quit();
+        tick();
       },
-      [self, &s](const publish_health&) {
+      [&s, tick](const publish_health&) {
+        s.ticking = false;
         s.publish();
-        self->delayed_send(self, publish_interval, publish_health{});
+        tick();
       },
   };
 }

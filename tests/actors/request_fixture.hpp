@@ -28,6 +28,8 @@ inline breaker_actor::behavior_type deaf_breaker(breaker_actor::pointer self) {
       [](const set_circuit_mode&) { return done{}; },
       [](const reset_circuit&) { return done{}; },
       [](const describe_circuit&) { return circuit_description{}; },
+      [](const configure_circuit&) { return done{}; },
+      [](const canary_result&) {},
       [](const breaker_tick&) {},
   };
 }

@@ -69,16 +69,16 @@ json::object delta_of(const json::object& choice) {
 json::object streamed_choice(operation op, const json::object& choice, bool end) {
   json::object streamed;
   const auto* index = choice.if_contains("index");
-  streamed["index"] = index ? *index : json::value{0};
+  streamed["index"] = index ? *index : json::value(0);
   if (op == operation::completions) {
     const auto* text = choice.if_contains("text");
-    streamed["text"] = text && !end ? *text : json::value{""};
+    streamed["text"] = text && !end ? *text : json::value("");
     streamed["logprobs"] = nullptr;
   } else {
     streamed["delta"] = end ? json::object{} : delta_of(choice);
   }
   const auto* reason = choice.if_contains("finish_reason");
-  streamed["finish_reason"] = !end ? json::value{nullptr} : reason ? *reason : json::value{"stop"};
+  streamed["finish_reason"] = !end ? json::value(nullptr) : reason ? *reason : json::value("stop");
   return streamed;
 }
 
