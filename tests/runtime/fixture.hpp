@@ -41,6 +41,13 @@ struct Catch::StringMaker<boost::system::result<switchyard::runtime, switchyard:
   }
 };
 
+template <>
+struct Catch::StringMaker<boost::system::result<void, switchyard::start_error>> {
+  static std::string convert(const boost::system::result<void, switchyard::start_error>& r) {
+    return r ? "taken" : r.error().message;
+  }
+};
+
 namespace switchyard::test {
 
 /// Nothing waits for longer: a test that would hang fails instead.

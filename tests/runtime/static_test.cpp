@@ -49,8 +49,9 @@ TEST_CASE("who asks for a stream gets the static answer as one, whole") {
   auto q = chat_request();
   q.route = "sorry";
   q.body = R"({"messages":[],"stream":true})";
-  const auto result = value_of(runtime.async_submit(std::move(q), asio::use_future));
+  const auto result = value_of(runtime.async_stream(std::move(q), nullptr_sink(), asio::use_future));
   REQUIRE(result);
+  CHECK_FALSE(result->streamed); // it came at once
   CHECK(result->headers.find("Content-Type") == "text/event-stream");
   CHECK(result->body.find("Back soon.") != std::string::npos);
   CHECK(result->body.ends_with("data: [DONE]\n\n"));

@@ -195,6 +195,11 @@ circuit_guard runtime::circuit(const std::string& id, const std::string& profile
   return {};
 }
 
+boost::system::result<void, start_error> runtime::reload(config settings) {
+  complete_for_guards(settings);
+  return state_->engine().reload(std::move(settings));
+}
+
 void runtime::stop(duration grace) {
   state_->stop(grace);
 }

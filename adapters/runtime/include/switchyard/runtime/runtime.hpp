@@ -85,9 +85,15 @@ public:
 
   /// The circuit of that id: one of a provider, or one that is made now from a profile of the configuration. Making one
   /// waits for its breaker to start, some tens of microseconds. Throws std::invalid_argument when there is no such
-  /// profile; the profile "default" is always there. The profile of a circuit that exists is not changed. After `stop`
+  /// profile; the profile "default" is always there. A circuit that exists keeps the profile it has. After `stop`
   /// the guard refuses everything.
   circuit_guard circuit(const std::string& id, const std::string& profile = "default");
+
+  /// Takes another configuration into use, whole or, with an error that has every reason, not at all. Requests under
+  /// way end under the one they began with; a circuit whose settings are the same keeps its state, one with other
+  /// settings begins anew; circuits of guards follow their profile. What cannot change in a running program is an
+  /// error. Blocks while files are read and actors answer; an error on a thread of the runtime itself.
+  boost::system::result<void, start_error> reload(config settings);
 
   /// Ends the runtime: new submits end with `errc::shutting_down`; running ones have `grace` to end, then they end with
   /// that error too; what is queued for the disk is written, the stores are closed, threads and actors end; observers
