@@ -45,6 +45,7 @@ struct shard_state {
   struct lead {
     std::string scope;
     owner_token token;
+    bool told = false; ///< before that its holder has made no call
   };
 
   idempotency_actor::stateful_pointer<shard_state> self = nullptr;
@@ -128,21 +129,25 @@ struct shard_state {
     record->stored_at = shared->wall_clock();
     record->ttl = request.ttl;
     auto promise = self->make_response_promise<key_answer>();
-    change({request.scope, std::move(record)}, [this, answer, scope = request.scope, promise](bool written) mutable {
-      if (!written) {
-        drop(scope, answer.token);
-        if (!answer.verdict.rerun)
-          journal.set_unused(scope);
-      }
-      promise.deliver(told_lead(answer, written));
-    });
+    change({request.scope, std::move(record)},
+           [this, answer, scope = request.scope, leader = caf::actor_cast<caf::actor_addr>(leader),
+            promise](bool written) mutable {
+             if (!written) {
+               drop(scope, answer.token);
+               if (!answer.verdict.rerun)
+                 journal.set_unused(scope);
+             }
+             promise.deliver(told_lead(answer, leader, written));
+           });
     return promise;
   }
 
   // What a leader hears when it is known whether its reservation was written.
-  key_answer told_lead(key_answer answer, bool written) const {
+  key_answer told_lead(key_answer answer, const caf::actor_addr& leader, bool written) {
     if (!written)
       return told(std::move(answer), verdict_kind::unavailable, "unavailable");
+    if (const auto held = leads.find(leader); held != leads.end())
+      held->second.told = true;
     const bool rerun = answer.verdict.rerun;
     return told(std::move(answer), verdict_kind::lead, rerun ? "rerun" : "lead");
   }
@@ -156,12 +161,12 @@ struct shard_state {
       return gone;
     });
     if (const auto waiting = ledger.complete(scope, token))
-      refuse(*waiting);
+      refuse(*waiting, verdict_kind::unavailable);
   }
 
-  void refuse(const std::vector<waiter_id>& waiting) {
+  void refuse(const std::vector<waiter_id>& waiting, verdict_kind why) {
     key_answer answer;
-    answer.verdict.what = verdict_kind::unavailable;
+    answer.verdict.what = why;
     joiners.tell(self, waiting, answer);
   }
 
@@ -175,7 +180,7 @@ struct shard_state {
     if (!leader)
       return;
     self->monitor(leader);
-    leads[leader.address()] = {scope, token};
+    leads[leader.address()] = {scope, token, false};
   }
 
   // The leader, which is the sender, is done.
@@ -227,7 +232,7 @@ struct shard_state {
 
   void answer_joiners(const std::vector<waiter_id>& waiting, const settle_key& s, bool stored, bool rerun) {
     if (!stored)
-      return refuse(waiting);
+      return refuse(waiting, verdict_kind::unavailable);
     key_answer answer;
     answer.verdict.what = verdict_kind::answered;
     answer.verdict.rerun = rerun;
@@ -253,9 +258,13 @@ struct shard_state {
     const auto lost = std::move(found->second);
     leads.erase(found);
     // One that ended by itself without settling had its lead granted too late, and made no call.
-    const bool killed = down.reason && down.reason != caf::exit_reason::normal;
+    const bool interrupted = lost.told && down.reason && down.reason != caf::exit_reason::normal;
+    if (interrupted) {
+      if (const auto waiting = ledger.interrupt(lost.scope, lost.token))
+        return refuse(*waiting, verdict_kind::interrupted); // what is stored of the key refuses later ones [I10]
+    }
     const auto record = ledger.record_after_failure(lost.scope);
-    if (!promote(lost.scope, lost.token, killed) && !killed)
+    if (!promote(lost.scope, lost.token, interrupted) && !interrupted)
       release(lost.scope, record);
   }
 
@@ -285,7 +294,7 @@ struct shard_state {
         return; // passed on meanwhile
       if (!written)
         drop(scope, answer.token);
-      self->send(heir, told_lead(answer, written));
+      self->send(heir, told_lead(answer, heir.address(), written));
     };
     if (journal.has(scope))
       journal.then(tell_heir);

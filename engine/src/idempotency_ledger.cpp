@@ -53,7 +53,8 @@ reserve_result idempotency_ledger::reserve(const reserve_request& r, std::shared
     return {kind::replay, 0, false, std::move(stored)};
   if (known && r.on_interrupted == interrupted_mode::fail)
     return {kind::interrupted, 0, false, nullptr};
-  const auto token = flights_.lead(r.scope, {r.fingerprint, r.stream, known, known ? std::move(stored) : nullptr});
+  const auto token =
+      flights_.lead(r.scope, {r.fingerprint, r.stream, r.on_interrupted, known, known ? std::move(stored) : nullptr});
   return {kind::lead, token, known, nullptr};
 }
 
@@ -68,6 +69,13 @@ idempotency_ledger::record_after_failure(std::string_view scope) const {
   if (running && running->note.rerun && !running->note.left)
     return std::nullopt;
   return running ? running->note.left : nullptr;
+}
+
+std::optional<std::vector<waiter_id>> idempotency_ledger::interrupt(std::string_view scope, owner_token token) {
+  const auto* running = flights_.find(scope);
+  if (!running || running->note.on_interrupted != idempotency_settings::interrupted_mode::fail)
+    return std::nullopt;
+  return flights_.complete(scope, token);
 }
 
 std::optional<flight_promotion> idempotency_ledger::lead_lost(std::string_view scope, owner_token token,

@@ -142,3 +142,41 @@ TEST_CASE_METHOD(shard_fixture, "an heir does not depend on what of another key 
   CHECK(refused.told->last() == kind::unavailable);
   CHECK(heir.told->last() == kind::lead);
 }
+
+TEST_CASE_METHOD(shard_fixture,
+                 "with `fail`, who joined a leader that was cut off is refused, and makes no second call [I7, I10]") {
+  submit_options failing;
+  failing.on_interrupted = idempotency_settings::interrupted_mode::fail;
+  const auto leader = reserve(failing), first = reserve(failing), second = reserve(failing);
+  kill(leader.actor);
+  CHECK(first.told->last() == kind::interrupted);
+  CHECK(second.told->last() == kind::interrupted);
+  CHECK(in_flight() == 0);
+  CHECK(reserve(failing).told->last() == kind::interrupted);
+  pass(1h);
+  CHECK(reserve(failing).told->last() == kind::lead);
+}
+
+TEST_CASE_METHOD(shard_fixture, "with `fail`, the heir of an impatient leader leads: it failed, and is over [I6, I7]") {
+  submit_options failing;
+  failing.on_interrupted = idempotency_settings::interrupted_mode::fail;
+  const auto impatient = reserve(failing), heir = reserve(failing);
+  settle(impatient, settle_deadline);
+  CHECK(heir.told->last() == kind::lead);
+  CHECK_FALSE(heir.told->answers.back().verdict.rerun);
+}
+
+TEST_CASE_METHOD(shard_fixture, "a leader that is killed before its lead is told has made no call [I7, I10]") {
+  submit_options failing;
+  failing.on_interrupted = idempotency_settings::interrupted_mode::fail;
+  const bool joined = GENERATE(true, false);
+  const auto leader = make(failing), joiner = make(failing);
+  caf::anon_send(leader.actor, begin_request{});
+  if (joined)
+    caf::anon_send(joiner.actor, begin_request{});
+  caf::anon_send_exit(leader.actor, caf::exit_reason::kill); // the shard hears of it before it gets to the commit
+  run();
+  const auto next = joined ? joiner : reserve(failing);
+  CHECK(next.told->last() == kind::lead);
+  CHECK_FALSE(next.told->answers.back().verdict.rerun);
+}

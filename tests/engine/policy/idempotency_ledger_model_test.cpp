@@ -40,7 +40,7 @@ public:
     switch (result.what) {
     case kind::lead:
       RC_ASSERT(tokens_given_.insert(result.token).second);
-      running_[scope] = {s.body, s.stream, result.token, {}};
+      running_[scope] = {s.body, s.stream, s.on_interrupted, result.token, {}};
       store_[scope] = record(s.body, true);
       break;
     case kind::joined:
@@ -83,11 +83,20 @@ public:
   // The leader is gone: killed, so that its outcome is unknown, or known to have come to nothing.
   void lead_lost(const std::string& scope, owner_token token, bool killed) {
     const auto after_failure = ledger_.record_after_failure(scope);
-    const auto heir = ledger_.lead_lost(scope, token, killed);
     const auto run = running_.find(scope);
     const bool leads = run != running_.end() && run->second.token == token;
     if (leads && killed)
       known_[scope] = {run->second.body, true};
+    if (const auto refused = killed ? ledger_.interrupt(scope, token) : std::nullopt) {
+      RC_ASSERT(leads && run->second.on_interrupted == interrupted_mode::fail);
+      RC_ASSERT(*refused == run->second.joiners);
+      for (auto w : *refused)
+        RC_ASSERT(open_.erase(w) == 1u);
+      running_.erase(run);
+      return;
+    }
+    RC_ASSERT(!(leads && killed) || run->second.on_interrupted == interrupted_mode::rerun);
+    const auto heir = ledger_.lead_lost(scope, token, killed);
     if (!leads || run->second.joiners.empty()) {
       RC_ASSERT(!heir.has_value());
       if (leads && !killed)
@@ -164,6 +173,7 @@ private:
   struct reservation {
     std::uint8_t body = 0;
     bool stream = false;
+    interrupted_mode on_interrupted = interrupted_mode::rerun;
     owner_token token = 0;
     waiters joiners;
   };

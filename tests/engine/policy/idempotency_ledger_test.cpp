@@ -272,3 +272,24 @@ TEST_CASE("the heir of a leader that died runs again, that of one that gave up d
   REQUIRE(ledger.lead_lost("key", lead.token, died));
   CHECK(ledger.is_rerun("key") == died);
 }
+
+TEST_CASE("with `fail`, nobody inherits a lead that was cut off: all who joined are refused [I7, I10]") {
+  idempotency_ledger ledger;
+  const auto failing = [](waiter_id waiter) {
+    auto s = submit(waiter);
+    s.on_interrupted = idempotency_settings::interrupted_mode::fail;
+    return s;
+  };
+  const auto lead = ledger.reserve(failing(1), nullptr, now);
+  for (waiter_id w : {2, 3})
+    ledger.reserve(failing(w), nullptr, now);
+  CHECK_FALSE(ledger.interrupt("key", lead.token + 1).has_value());
+  CHECK(ledger.in_flight("key"));
+  CHECK(ledger.interrupt("key", lead.token) == waiters{2, 3});
+  CHECK_FALSE(ledger.in_flight("key"));
+  CHECK_FALSE(ledger.interrupt("key", lead.token).has_value());
+
+  const auto may_rerun = ledger.reserve(submit(4), nullptr, now);
+  CHECK_FALSE(ledger.interrupt("key", may_rerun.token).has_value());
+  CHECK(ledger.leads("key", may_rerun.token));
+}

@@ -5,7 +5,9 @@
 //
 //   reserve --(miss)----------------> lead ---- complete(success) --> stored, joiners answered, entry gone
 //      |  \--(left over by a crash)--> lead \---- complete(failure) --> joiners get the same error, entry gone [I6]
-//      |                 (a rerun)       |  \---- lead lost (died) ---> the first joiner leads, with a new token [I7]
+//      |                 (a rerun)       |  \---- lead lost (died) ---> the first joiner leads, with a new token [I7],
+//      or, |                                 |                             where a cut off run must not be made again,
+//      all |                                 |                             who joined are refused as interrupted [I10]
 //      |                                 +-- further reserves: join (or in_flight), conflict when the payload differs
 //      +-- replay, conflict, interrupted
 
@@ -16,13 +18,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace switchyard {
@@ -51,8 +50,9 @@ struct stored_answer {
   std::string body;
   wall_time stored_at{};
   duration ttl{};
-  /// Whether it still counts. A clock set back does not lengthen its life [C18]: an answer from the
-  /// future counts as expired once it is further ahead than its whole TTL.
+  /// Whether it still counts. A clock set back lengthens its life by no more than its TTL [C18]: an answer from the
+  /// future counts as expired once it is further ahead than that. One that is a little ahead must count, or a clock
+  /// that is corrected would have its key run twice.
   bool alive(wall_time now) const noexcept;
 };
 
@@ -73,8 +73,8 @@ struct reserve_result {
   std::shared_ptr<const stored_answer> answer; ///< of a replay
 };
 
-/// The keys that are in flight. Not thread-safe: one owner, an idempotency actor. Every operation costs O(1), `leave`
-/// O(joiners of that key), whatever the number of keys.
+/// The keys that are in flight. Not thread-safe: one owner, an idempotency actor. Every operation costs O(1), or, where
+/// joiners leave or are answered, O(joiners of that key), whatever the number of keys.
 class idempotency_ledger {
 public:
   /// `first_token` is the first token given out: the successor of a dead owner starts above all that its predecessor
@@ -105,6 +105,11 @@ public:
     return flights_.complete(scope, token);
   }
 
+  /// The leader was cut off, and may have been charged. Where such a run must not be made again the entry goes; returns
+  /// the waiters to refuse, in order of arrival [I10]. Nothing where it may (see `lead_lost`), or when the token has
+  /// lost the lead.
+  std::optional<std::vector<waiter_id>> interrupt(std::string_view scope, owner_token token);
+
   /// The leader is gone without completing: the first joiner leads, with a new token; nothing when there is none (the
   /// entry goes) or the token has lost the lead. `interrupted`: it may have been charged, so the next run is a rerun.
   std::optional<flight_promotion> lead_lost(std::string_view scope, owner_token token, bool interrupted = true);
@@ -118,6 +123,7 @@ private:
   struct leader {
     payload_fingerprint fingerprint{};
     bool stream = false;
+    idempotency_settings::interrupted_mode on_interrupted = idempotency_settings::interrupted_mode::rerun;
     bool rerun = false;
     std::shared_ptr<const stored_answer> left; ///< by a crash, which the reservation of this run replaces
   };

@@ -27,7 +27,7 @@ struct flight_promotion {
 };
 
 /// The calls under way, by key. `Note` is what the leader leaves for those who come later. Not thread-safe: one owner.
-/// Every operation costs O(1), `leave` O(those who wait for that call), whatever the number of calls.
+/// Every operation costs O(1), `leave` and `complete` O(those who wait for that call), whatever the number of calls.
 template <class Note>
 class single_flight {
 public:
