@@ -16,6 +16,17 @@ namespace {
 template <class>
 constexpr bool always_false = false;
 
+// What is being handled was thrown by a program's own code, which may throw anything.
+std::string what_was_thrown() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "it threw something that is no std::exception";
+  }
+}
+
 } // namespace
 
 request_runner::request_runner(request_spec spec, std::shared_ptr<const request_environment> environment,
@@ -135,8 +146,8 @@ void request_runner::let_flow() {
   try {
     spec_.receiver->on_begin(std::move(head));
     attempt_->stream_to(spec_.receiver);
-  } catch (const std::exception& e) { // a program's own receiver: as if its caller had left
-    environment_->shared->log(log_level::error, std::string{"the receiver of a stream failed: "} + e.what());
+  } catch (...) { // a program's own receiver: as if its caller had left
+    environment_->shared->log(log_level::error, "the receiver of a stream failed: " + what_was_thrown());
     receiver_failed_ = true;
   }
 }
@@ -271,9 +282,9 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
     request.headers = spec_.headers;
     request.stream = spec_.stream && spec_.receiver;
     attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
-  } catch (const std::exception& e) {
+  } catch (...) {
     environment_->shared->log(log_level::error,
-                              "provider " + target.provider + " cannot start an attempt: " + e.what());
+                              "provider " + target.provider + " cannot start an attempt: " + what_was_thrown());
     start_failed_ = true;
   }
 }

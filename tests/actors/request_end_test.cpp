@@ -247,3 +247,26 @@ TEST_CASE_METHOD(request_fixture, "a call that hangs is reported at its slow lim
   pass(1ns);
   CHECK(circuit().cell().state() == circuit_state::open);
 }
+
+namespace {
+
+class throwing_provider final : public provider {
+public:
+  std::shared_ptr<attempt_handle> start(provider_request, std::shared_ptr<attempt_listener>) override { throw 5; }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(request_fixture, "a provider that throws what is no exception has failed, also for who joined [I6]") {
+  route("a");
+  where->providers[0] = std::make_shared<throwing_provider>();
+  const auto leader = prepare(spec({.key = "k"})), joiner = prepare(spec({.key = "k"}));
+  run();
+  for (int i = 0; i < 5; ++i)
+    pass(1s); // the leader's retries
+  for (const auto& r : {leader, joiner}) {
+    REQUIRE(r.results->size() == 1);
+    CHECK(r.result().code == errc::upstream_connection);
+  }
+  CHECK_FALSE(log.empty());
+}

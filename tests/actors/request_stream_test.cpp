@@ -131,3 +131,17 @@ TEST_CASE_METHOD(stream_fixture, "a whole answer to a request for a stream is th
   CHECK(r.result().content->body == "hello");
   CHECK_FALSE(r.result().streamed);
 }
+
+TEST_CASE_METHOD(stream_fixture,
+                 "a receiver that throws what is no exception ends its request, as if it had left [S4]") {
+  struct rude : stream_receiver {
+    void on_begin(std::shared_ptr<const request_result>) override { throw 5; }
+    void on_bytes(std::string_view, std::function<void(bool)> taken) override { taken(true); }
+  };
+  route("a");
+  const auto r = submit({.receiver = std::make_shared<rude>()});
+  begin_content();
+  check_done(r);
+  CHECK(r.result().code == errc::cancelled);
+  CHECK(provider().cancelled(0));
+}
