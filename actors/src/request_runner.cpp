@@ -215,7 +215,7 @@ reserve_key request_runner::reservation(waiter_id waiter) {
   request->concurrent = spec_.key->concurrent;
   request->on_interrupted = spec_.key->on_interrupted;
   request->ttl = spec_.key->ttl;
-  return {std::move(request), flow_.request().operation};
+  return {std::move(request)};
 }
 
 settle_key request_runner::settlement(bool success) const {

@@ -72,7 +72,7 @@ inline request_actor::behavior_type submit_behavior(request_actor::pointer self,
   const auto on_answer = [told](const key_answer& a) { told->answers.push_back(a); };
   return {
       [=](const begin_request&) {
-        self->request(script.shard, caf::infinite, reserve_key{script.request, "/v1/x"}).then(on_answer);
+        self->request(script.shard, caf::infinite, reserve_key{script.request}).then(on_answer);
       },
       [](const stream_begun&) {},
       [](const attempt_ended&) {},

@@ -120,7 +120,6 @@ struct key_answer {
 };
 struct reserve_key {
   std::shared_ptr<const reserve_request> request;
-  std::string operation; ///< for the result of a replay
 };
 struct leave_key {
   std::string scope;
