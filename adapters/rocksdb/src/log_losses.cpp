@@ -39,6 +39,8 @@ public:
 
   /// Bytes behind the last whole write. What RocksDB would call damage counts as no loss.
   std::size_t torn() const { return damaged_ ? 0 : bytes_.size() - whole_; }
+  /// Whether zeros follow where a write should.
+  bool ends_in_zeros() const { return zeros_; }
   std::optional<std::uint64_t> first_entry; ///< none in a log without a whole write
   std::uint64_t next_entry = 0;             ///< the number that follows the last entry
   std::uint64_t missing = 0;                ///< entries between its writes
@@ -56,8 +58,9 @@ private:
     }
     const auto length = static_cast<std::size_t>(little_endian(bytes_.substr(at_ + 4, 2)));
     const auto type = static_cast<std::uint8_t>(bytes_[at_ + 6]);
-    if (at_ + header_size + length > bytes_.size() || (type == zero && length == 0))
-      return false; // cut, or zeros that the file system put where data had not arrived
+    zeros_ = type == zero && length == 0; // which the file system put where data had not arrived
+    if (zeros_ || at_ + header_size + length > bytes_.size())
+      return false;
     if (type < full || type > last) {
       damaged_ = true;
       return false;
@@ -95,7 +98,7 @@ private:
   std::size_t at_ = 0, whole_ = 0;
   std::string head_; ///< of the write being read: its numbers
   bool in_write_ = false;
-  bool damaged_ = false;
+  bool damaged_ = false, zeros_ = false;
 };
 
 /// The logs in their order.
@@ -123,6 +126,15 @@ std::string read_file(const fs::path& path) {
   return bytes;
 }
 
+std::string torn_end(const log_scan& log) {
+  const auto bytes = std::to_string(log.torn()) + " bytes, ";
+  if (log.ends_in_zeros())
+    return " ends in zeros: its last " + bytes +
+           "writes of idempotency keys and telemetry rows, how many is not known, are lost";
+  return " ends within a write: its last " + bytes +
+         "idempotency keys or telemetry rows that were written together, are lost";
+}
+
 std::string entries(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " entry" : " entries");
 }
@@ -148,9 +160,7 @@ std::vector<std::string> find_log_losses(const fs::path& directory) {
                        path.filename().string() + ": " + entries(lost) +
                        " (telemetry rows, answers of idempotency keys) are lost");
     if (log.torn() > 0)
-      losses.push_back("the write-ahead log " + path.string() + " ends within a write: its last " +
-                       std::to_string(log.torn()) +
-                       " bytes, at most one answer of an idempotency key or one batch of telemetry rows, are lost");
+      losses.push_back("the write-ahead log " + path.string() + torn_end(log));
     if (log.first_entry)
       expected = std::max(expected.value_or(0), log.next_entry);
   }
