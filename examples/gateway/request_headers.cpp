@@ -81,7 +81,8 @@ boost::system::result<std::optional<duration>, std::string> read_duration(const 
   const auto parsed = parse_duration(*text);
   if (!parsed || *parsed <= duration::zero())
     return std::string{name} + ": " + shown(*text) +
-           " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m";
+           " is not accepted: give a positive duration with a unit, e.g. 500ms, 30s, 10m, of at most " +
+           format_duration(longest_duration);
   return parsed;
 }
 

@@ -78,6 +78,7 @@ TEST_CASE("a duration without a unit, not positive or not a duration is refused,
 
 TEST_CASE("a long value is cut in its error") {
   CHECK(refusal("X-Switchyard-Timeout", std::string(5000, '5')).size() < 300);
+  CHECK(refusal("X-Switchyard-Idempotency-TTL", "3651d").find("at most 3650d") != std::string::npos);
   CHECK(refusal("X-Switchyard-Fallback", std::string(5000, 'o')).size() < 300);
 }
 
