@@ -23,7 +23,7 @@ struct options {
   /// plus at most 48 MiB of write buffers.
   std::uint64_t block_cache = 64ull << 20;
 
-  /// Whether `answer_store::put` waits for the disk [I11]. Telemetry never does.
+  /// Whether `answer_store::write` waits for the disk [I11]. Telemetry never does.
   idempotency_settings::durability_mode durability = idempotency_settings::durability_mode::process;
 
   /// How long telemetry is kept; > 0. Older rows are hidden at once and leave the disk within about a quarter of this.
