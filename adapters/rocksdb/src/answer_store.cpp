@@ -14,13 +14,13 @@ public:
     auto database = core_->use();
     if (!database)
       return database.error();
-    std::string value;
+    rocksdb::PinnableSlice value; // an answer may be large: it is copied once, out of the cache
     auto s = (*database)->db().Get({}, (*database)->handle(family_answers), scope, &value);
     if (s.IsNotFound())
       return std::shared_ptr<const stored_answer>();
     if (!s.ok())
       return to_store_error("cannot read a stored answer", s);
-    auto answer = decode_answer(value);
+    auto answer = decode_answer({value.data(), value.size()});
     if (!answer)
       return store_error{store_error::kind::corrupt,
                          "cannot read a stored answer: it is damaged or of a newer version"};
