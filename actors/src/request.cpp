@@ -98,9 +98,10 @@ struct request_state {
   void ask(const runner_wish::reserve&) {
     const auto unavailable = [this] { key_unavailable(); };
     const auto shard = runner->shard();
-    if (!shard)
+    auto reservation = runner->reservation(next_number());
+    if (!shard || !reservation.place)
       return unavailable();
-    self->request(shard, shard_limit, runner->reservation(next_number()))
+    self->request(shard, shard_limit, std::move(reservation))
         .then(
             [this, shard](const key_answer& answer) {
               if (answer.verdict.what == flow_input::key_verdict::kind::joined)
@@ -130,10 +131,10 @@ struct request_state {
 
   void ask(const runner_wish::take_budget&) {
     const auto budgets = runner->budgets();
-    const auto reservation = runner->budget_reservation(next_number());
-    if (!budgets)
+    auto reservation = runner->budget_reservation(next_number());
+    if (!budgets || !reservation.place)
       return budgets_unavailable();
-    self->request(budgets, budget_limit, reservation)
+    self->request(budgets, budget_limit, std::move(reservation))
         .then([this](const budget_answer& answer) { go_on(runner->budget_answered(answer, now(), listener())); },
               [this](const caf::error&) { budgets_unavailable(); });
   }

@@ -76,7 +76,7 @@ runner_request request_runner::feed(const flow_event& input, time_point now, con
           } else if constexpr (std::is_same_v<action_type, flow_action::reserve_budget>) {
             wish = runner_wish::take_budget{};
           } else if constexpr (std::is_same_v<action_type, flow_action::settle_budget>) {
-            if (auto owner = budgets())
+            if (auto owner = budgets(); owner && budget_id_ != 0)
               caf::anon_send(owner, settle_budget{budget_id_, a.actual});
           } else if constexpr (std::is_same_v<action_type, flow_action::wake_breaker>) {
             if (auto breaker = spec_.where->circuits[a.target->index]->breaker())
@@ -215,7 +215,7 @@ reserve_key request_runner::reservation(waiter_id waiter) {
   request->concurrent = spec_.key->concurrent;
   request->on_interrupted = spec_.key->on_interrupted;
   request->ttl = spec_.key->ttl;
-  return {std::move(request)};
+  return {std::move(request), environment_->key_credit.take()};
 }
 
 settle_key request_runner::settlement(bool success) const {
@@ -268,8 +268,9 @@ budget_actor request_runner::budgets() const {
 }
 
 reserve_budget request_runner::budget_reservation(switchyard::budget_reservation id) {
-  budget_id_ = id;
-  return {id, flow_.request().tenant, flow_.request().requested_route, *spec_.budget};
+  auto place = environment_->budget_credit.take();
+  budget_id_ = place ? id : 0;
+  return {id, flow_.request().tenant, flow_.request().requested_route, *spec_.budget, std::move(place)};
 }
 
 void request_runner::start_attempt(const route_target& target, const listener_factory& listener) {

@@ -16,8 +16,9 @@ TEST_CASE_METHOD(shard_fixture, "while the store cannot be read, keys are unavai
   CHECK(reserve().told->last() == kind::lead);
 }
 
-TEST_CASE_METHOD(shard_fixture,
-                 "an answer that cannot be stored is unavailable for leader and joiners, and the key is free [I13]") {
+TEST_CASE_METHOD(
+    shard_fixture,
+    "an answer that cannot be stored is unavailable for leader and joiners, and holds no key in flight [I13]") {
   const auto leader = reserve(), joiner = reserve();
   store->fail_put = true;
   settle(leader, settle_success);
@@ -122,7 +123,7 @@ TEST_CASE_METHOD(shard_fixture, "who waits for a shard that dies before it commi
   request->scope = "other";
   request->waiter = 1000;
   request->ttl = 1h;
-  auto reserved = self->request(shard, caf::infinite, reserve_key{request, {}});
+  auto reserved = self->request(shard, caf::infinite, reserve_key{request});
   auto settled = self->request(shard, caf::infinite,
                                settle_key{"k", leader.told->answers[0].token, std::make_shared<stored_answer>(), {}});
   caf::anon_send_exit(shard, caf::exit_reason::kill); // comes before the commit that the shard sends itself

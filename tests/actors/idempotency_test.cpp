@@ -129,12 +129,14 @@ TEST_CASE_METHOD(shard_fixture, "a joiner that is dead when its turn comes passe
   CHECK(in_flight() == 0);
 }
 
-TEST_CASE_METHOD(shard_fixture, "when leader and all joiners are dead the key is free [I7]") {
+TEST_CASE_METHOD(shard_fixture, "when leader and all joiners are killed the key is interrupted [I7, I10]") {
   const auto leader = reserve(), joiner = reserve();
   kill(joiner.actor);
   kill(leader.actor);
   CHECK(in_flight() == 0);
-  CHECK(reserve().told->last() == kind::lead);
+  const auto next = reserve();
+  CHECK(next.told->last() == kind::lead);
+  CHECK(next.told->answers[0].verdict.rerun);
 }
 
 TEST_CASE_METHOD(shard_fixture, "a joiner that leaves affects nobody and hears nothing more [I7]") {

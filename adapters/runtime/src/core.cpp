@@ -229,6 +229,7 @@ void core_impl::start_actors(std::vector<scored_attempt> history) {
   environment->cache = cache_;
   environment->budgets = budgets_;
   environment_ = std::move(environment);
+  bound_requests(now()->settings.gateway.max_in_flight);
   // The directory starts the breakers; from its first answer on every circuit has one.
   caf::scoped_actor self{*system_};
   self->request(directory_, seconds{10}, switchyard::list_circuits{})

@@ -80,6 +80,7 @@ private:
   std::optional<start_error> make_providers(configured& c, const configured* before);
   std::optional<start_error> what_needs_a_restart(const config& c) const;
   void put_in_use(std::shared_ptr<configured> next, const configured& before);
+  void bound_requests(std::uint32_t at_once);
   void configure_guarded(const configured& c);
   void forget_circuits(const configured& c, const topology& before);
   metrics::known_names names_of(const configured& c) const;

@@ -8,6 +8,9 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -93,7 +96,7 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
                [this](const caf::error& e) {
                  shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e));
                });
-  running_limit_.set_limit(next->settings.gateway.max_in_flight);
+  bound_requests(next->settings.gateway.max_in_flight);
   const auto& settings = next->settings;
   tell(*cache_, configure_cache{settings.cache});
   tell(*budgets_, configure_budgets{settings.budgets});
@@ -102,6 +105,14 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
   forget_circuits(*next, *before.routes);
   for (const auto& w : warnings)
     shared_->log(log_level::warning, w);
+}
+
+// For an actor that may block there may wait the messages of all of them, and of as many that gave up.
+void core_impl::bound_requests(std::uint32_t at_once) {
+  const auto waiting = std::min<std::uint64_t>(std::uint64_t{at_once} * 2, std::numeric_limits<std::uint32_t>::max());
+  running_limit_.set_limit(at_once);
+  environment_->key_credit.set_limit(static_cast<std::uint32_t>(waiting));
+  environment_->budget_credit.set_limit(static_cast<std::uint32_t>(waiting));
 }
 
 // Circuits that guards alone have follow their profile, as long as there is one of that name.

@@ -4,6 +4,7 @@
 // as shared, immutable objects. Who sends them to whom stands in interfaces.hpp.
 
 #include "switchyard/actors/health_board.hpp"
+#include "switchyard/actors/mailbox_credit.hpp"
 #include "switchyard/actors/provider.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/stores.hpp"
@@ -120,6 +121,7 @@ struct key_answer {
 };
 struct reserve_key {
   std::shared_ptr<const reserve_request> request;
+  mailbox_place place{};
 };
 struct leave_key {
   std::string scope;
@@ -174,6 +176,7 @@ struct reserve_budget {
   std::string tenant;
   std::string route; ///< the requested one
   budget_amount estimate;
+  mailbox_place place{};
 };
 struct budget_answer {
   flow_input::budget_verdict verdict;

@@ -6,6 +6,7 @@
 #include "switchyard/actors/actor_slot.hpp"
 #include "switchyard/actors/idempotency.hpp"
 #include "switchyard/actors/interfaces.hpp"
+#include "switchyard/actors/mailbox_credit.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/services.hpp"
 #include "switchyard/actors/telemetry.hpp"
@@ -64,6 +65,8 @@ struct request_environment {
   idempotency_shards shards;                                  ///< empty: keys are refused with store_unavailable
   std::shared_ptr<actor_slot<cache_actor>> cache;             ///< may be null: as if nothing were in it
   std::shared_ptr<actor_slot<budget_actor>> budgets;          ///< may be null: who asks is refused
+  /// What may wait for the shards and for the budgets; more than there are requests at once.
+  mailbox_credit key_credit{20'000}, budget_credit{20'000};
 };
 
 /// What the owner has to ask for on the runner's behalf, then feed the answer.
@@ -121,6 +124,7 @@ public:
 
   /// The key's; null when there is none.
   idempotency_actor shard() const;
+  /// Without a place too much waits for the shards: then it is not to be sent.
   reserve_key reservation(waiter_id waiter);
   settle_key settlement(bool success) const;
 
@@ -130,6 +134,7 @@ public:
 
   /// Null when there are none.
   budget_actor budgets() const;
+  /// As `reservation`.
   reserve_budget budget_reservation(budget_reservation id);
 
 private:
@@ -160,7 +165,7 @@ private:
   bool rerun_ = false; ///< of a lead [I10]
   waiter_id cache_waiter_ = 0;
   owner_token cache_token_ = 0;
-  switchyard::budget_reservation budget_id_ = 0;
+  switchyard::budget_reservation budget_id_ = 0; ///< 0: nothing was asked for
   std::string budget_message_;
 };
 
