@@ -42,9 +42,10 @@ struct breaker_state {
   std::deque<outcome_report> held; ///< came by message and must not go before a report still being written
   std::optional<time_point> timer_at;
   std::uint64_t timer = 0;
-  std::uint32_t counted = 0; ///< reports since the lazy timer last fired
-  bool rates_due = false;    ///< reports were counted since the rates were last announced
-  bool drain_sent = false;   ///< a drain_reports of its own is on its way
+  std::uint32_t counted = 0;                  ///< reports since the lazy timer last fired
+  bool rates_due = false;                     ///< the window is another than when its rates were last announced
+  time_point rates_until = time_point::max(); ///< then they change by time alone
+  bool drain_sent = false;                    ///< a drain_reports of its own is on its way
   bool lazy = false;
   std::optional<time_point> lazy_until;
   /// Probes whose holders are actors, by id: a holder that dies gives its slot back [C8, C16].
@@ -153,7 +154,7 @@ struct breaker_state {
     cell().publish(*own, at);
     for (const auto& t : transitions)
       announce(t, at);
-    if (own->settings().window && std::exchange(rates_due, false))
+    if (own->settings().window && (std::exchange(rates_due, false) || !transitions.empty() || at >= rates_until))
       announce_rates(at);
     if (cell().unfinished() && !std::exchange(drain_sent, true))
       self->send(self, drain_reports{});
@@ -169,8 +170,9 @@ struct breaker_state {
                                      shared->wall_clock() + (t.at - at), wait});
   }
 
-  void announce_rates(time_point at) const {
+  void announce_rates(time_point at) {
     const auto& id = cell().parts();
+    rates_until = own->rates_stable_until(at);
     const auto figures = own->snapshot(at);
     shared->emit(circuit_rates_event{cell().id(), id.provider, id.model, id.region, figures.failure_rate,
                                      figures.slow_call_rate});
@@ -182,7 +184,8 @@ struct breaker_state {
                                     shared->wall_clock()});
   }
 
-  // One timer for all: the circuit's own, and the lazy drain of a window while reports keep coming.
+  // One timer for all: the circuit's own, that of rates that time alone changes, and the lazy drain of a window while
+  // reports keep coming.
   void set_timer(time_point at) {
     if (counted > 0 && own->settings().window && !lazy) {
       lazy = true;
@@ -192,6 +195,8 @@ struct breaker_state {
     auto next = own->next_timer();
     if (lazy_until && (!next || *lazy_until < *next))
       next = lazy_until;
+    if (rates_until != time_point::max() && (!next || rates_until < *next))
+      next = rates_until;
     if (!next || (timer_at && *timer_at <= *next))
       return;
     timer_at = next;
@@ -267,6 +272,7 @@ struct breaker_state {
     const auto at = now();
     drain(at);
     own->reset(at);
+    rates_due = true;
     publish(at);
     return {};
   }

@@ -18,6 +18,9 @@ namespace {
 
 using verdict_kind = flow_input::budget_verdict::kind;
 
+// The end of a window is by the wall clock, which may be set forward while a timer runs.
+constexpr std::chrono::minutes longest_wait{1};
+
 // What is admitted is told when it is written down, with all that came until then: see idempotency.cpp.
 struct budget_state {
   static inline const char* name = "switchyard.budgets";
@@ -29,6 +32,7 @@ struct budget_state {
   std::vector<caf::typed_response_promise<budget_answer>> admitted_since; ///< the last commit
   bool loaded = false;
   bool scheduled = false;
+  std::optional<caf::actor_clock::time_point> wake_at; ///< a commit comes then, by timer
   problem_log problems;
 
   // One that dies is followed by one that knows only what was written down: who was admitted since is told that nobody
@@ -81,6 +85,28 @@ struct budget_state {
     write();
     for (auto& promise : std::exchange(admitted_since, {}))
       promise.deliver(budget_answer{{verdict_kind::admitted, std::nullopt}, {}});
+    announce();
+    wake_at_next_end();
+  }
+
+  void announce() {
+    for (const auto& s : ledger->take_shares(shared->wall_clock()))
+      shared->emit(budget_event{s.ledger, s.tenant, s.route, s.window, s.requests, s.tokens, s.cost});
+  }
+
+  // Observers hear of a window's end when it ends, not with the next charge.
+  void wake_at_next_end() {
+    const auto now = self->clock().now();
+    if (wake_at && *wake_at <= now)
+      wake_at.reset();
+    const auto wait = ledger->next_end(shared->wall_clock());
+    if (!wait)
+      return;
+    const auto at = now + std::min<duration>(*wait, longest_wait);
+    if (wake_at && *wake_at <= at)
+      return;
+    wake_at = at;
+    self->delayed_send(self, at - now, commit_budgets{});
   }
 
   // Requests are served whether it succeeds or not [I13].

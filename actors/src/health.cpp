@@ -32,19 +32,24 @@ struct health_state {
   health_settings settings;
   std::shared_ptr<const services> shared;
   std::shared_ptr<health_board> board; ///< null: nobody sorts by health
-  bool ticking = false;                ///< a publish_health of its own is on its way
-  std::map<std::string, health_window, std::less<>> providers;
+  struct scored_provider {
+    health_window window;
+    std::optional<double> told; ///< the score that observers heard last
+    bool heard = false;
+  };
+
+  health_actor::stateful_pointer<health_state> self = nullptr;
+  std::map<std::string, scored_provider, std::less<>> providers;
+  bool timer_set = false; ///< a publish_health of its own is on its way
 
   void add(const std::vector<scored_attempt>& attempts) {
     const auto now = shared->wall_clock();
     for (const auto& a : attempts) {
       auto found = providers.find(a.provider);
       if (found == providers.end())
-        found = providers.emplace(a.provider, health_window{settings}).first;
-      found->second.add(a.sample, now);
+        found = providers.emplace(a.provider, scored_provider{health_window{settings}, {}}).first;
+      found->second.window.add(a.sample, now);
     }
-    for (const auto& [provider, window] : providers)
-      shared->emit(health_event{provider, window.figures(now).score});
     publish();
   }
 
@@ -56,19 +61,27 @@ struct health_state {
            c.settings.minimum_samples == settings.minimum_samples;
   }
 
-  void publish() const {
-    if (!board)
-      return;
+  // To the board, and what is new to observers. Then again soon: a score changes with time, too, and ends with its
+  // window [H8].
+  void publish() {
     const auto now = shared->wall_clock();
-    for (const auto& [provider, window] : providers)
-      board->publish(provider, window.figures(now).score);
+    for (auto& [provider, p] : providers) {
+      const auto score = p.window.figures(now).score;
+      if (board)
+        board->publish(provider, score);
+      if (!std::exchange(p.heard, true) || score != p.told)
+        shared->emit(health_event{provider, score});
+      p.told = score;
+    }
+    if (!providers.empty() && !std::exchange(timer_set, true))
+      self->delayed_send(self, publish_interval, publish_health{});
   }
 
   figures_list describe() const {
     figures_list all;
     const auto now = shared->wall_clock();
-    for (const auto& [provider, window] : providers)
-      all.push_back({provider, window.figures(now)});
+    for (const auto& [provider, p] : providers)
+      all.push_back({provider, p.window.figures(now)});
     return all;
   }
 };
@@ -78,27 +91,21 @@ health_actor::behavior_type health_behavior(health_actor::stateful_pointer<healt
                                             std::shared_ptr<const services> shared,
                                             std::shared_ptr<health_board> board) {
   auto& s = self->state;
+  s.self = self;
   s.settings = settings;
   s.shared = std::move(shared);
   s.board = std::move(board);
   s.add(*history);
-  const auto tick = [self, &s] {
-    if (s.board && !std::exchange(s.ticking, true))
-      self->delayed_send(self, publish_interval, publish_health{});
-  };
-  tick();
   return {
       [&s](const health_batch& batch) { s.add(*batch.attempts); },
       [&s](const describe_health&) { return s.describe(); },
-      [self, &s, tick](const configure_health& c) {
+      [self, &s](const configure_health& c) {
         if (!s.take(c))
           self->quit();
-        tick();
       },
-      [&s, tick](const publish_health&) {
-        s.ticking = false;
+      [&s](const publish_health&) {
+        s.timer_set = false;
         s.publish();
-        tick();
       },
   };
 }

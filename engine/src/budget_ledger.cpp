@@ -96,9 +96,10 @@ budget_ledger::ledger_map::iterator budget_ledger::ledger_of(std::size_t budget,
   return at;
 }
 
-void budget_ledger::begin_window(ledger& l, wall_time started) {
+void budget_ledger::begin_window(const std::string& name, ledger& l, wall_time started) {
   l.window = ++windows_;
   l.started = started;
+  ends_.emplace(started + budgets_[l.budget].window, name);
 }
 
 bool budget_ledger::has_window(const ledger& l, wall_time now) const {
@@ -112,12 +113,24 @@ void budget_ledger::end_window_if_due(ledger& l, wall_time now) const {
   l.used = l.reserved = {};
 }
 
+// Others notice the end of a window when they next touch the ledger; whoever is told of shares hears of it in time.
+void budget_ledger::end_due_windows(wall_time now) {
+  for (auto first = ends_.begin(); first != ends_.end() && first->first <= now; first = ends_.erase(first)) {
+    const auto found = ledgers_.find(first->second);
+    if (found == ledgers_.end())
+      continue;
+    end_window_if_due(found->second, now);
+    moved(found->first, found->second);
+  }
+}
+
 // Tenants that come no more leave nothing behind: what is written down of a window that has ended is worth nothing,
 // so it need not be written either. Each look costs what came since the last one.
 void budget_ledger::forget_old(wall_time now) {
   if (ledgers_.size() < look_at_)
     return;
-  std::erase_if(ledgers_, [&](const auto& entry) { return !has_window(entry.second, now); });
+  end_due_windows(now);
+  std::erase_if(ledgers_, [&](const auto& entry) { return !has_window(entry.second, now) && !entry.second.moved; });
   std::erase_if(changed_, [&](const auto& name) { return !ledgers_.contains(name); });
   look_at_ = std::max<std::size_t>(1024, 2 * ledgers_.size());
 }
@@ -152,10 +165,11 @@ budget_ledger::verdict budget_ledger::reserve(budget_reservation id, std::string
   for (const auto& at : covered) {
     auto& [name, l] = *at;
     if (l.window == 0)
-      begin_window(l, now);
+      begin_window(name, l, now);
     l.used = l.used + estimate;
     l.reserved = l.reserved + estimate;
     changed(name, l);
+    moved(name, l);
     h.shares.push_back({name, l.window});
   }
   held_.emplace(id, std::move(h));
@@ -181,12 +195,18 @@ void budget_ledger::settle(budget_reservation id, const std::optional<budget_amo
     if (actual)
       l.used = l.used + *actual;
     changed(s.ledger, l);
+    moved(s.ledger, l);
   }
 }
 
 void budget_ledger::changed(const std::string& name, ledger& l) {
   if (!std::exchange(l.changed, true))
     changed_.push_back(name);
+}
+
+void budget_ledger::moved(const std::string& name, ledger& l) {
+  if (!std::exchange(l.moved, true))
+    moved_.push_back(name);
 }
 
 std::vector<stored_budget> budget_ledger::take_changed(wall_time wall) {
@@ -234,11 +254,41 @@ void budget_ledger::restore(const stored_budget& from, wall_time now, wall_time 
   end_window_if_due(l, now);
   const bool meanwhile = l.window != 0;
   if (!meanwhile)
-    begin_window(l, started);
-  l.started = std::min(l.started, started);
+    begin_window(name, l, started);
+  if (started < l.started) {
+    l.started = started;
+    ends_.emplace(started + budgets_[of->second].window, name);
+  }
   l.used = l.used + from.used;
+  moved(name, l);
   if (meanwhile || wall < from.written_at) // the next time it must not be as young again [C18]
     changed(name, l);
+}
+
+std::vector<budget_share> budget_ledger::take_shares(wall_time wall) {
+  end_due_windows(steady(wall));
+  std::vector<budget_share> all;
+  for (const auto& name : std::exchange(moved_, {})) {
+    const auto found = ledgers_.find(name);
+    if (found == ledgers_.end())
+      continue;
+    auto& l = found->second;
+    l.moved = false;
+    const auto& b = budgets_[l.budget];
+    const auto part_of = [](auto used, const auto& limit) {
+      return limit ? std::optional{static_cast<double>(used) / static_cast<double>(*limit)} : std::nullopt;
+    };
+    all.push_back({name, l.tenant, b.route, b.window, part_of(l.used.requests, b.requests),
+                   part_of(l.used.tokens, b.tokens), part_of(l.used.cost, b.cost)});
+  }
+  return all;
+}
+
+std::optional<duration> budget_ledger::next_end(wall_time wall) {
+  const auto now = steady(wall);
+  if (ends_.empty())
+    return std::nullopt;
+  return std::max(ends_.begin()->first - now, duration::zero());
 }
 
 std::vector<budget_figures> budget_ledger::describe(wall_time wall) {

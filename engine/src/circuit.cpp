@@ -393,4 +393,8 @@ circuit_snapshot circuit::snapshot(time_point now) const {
   return s;
 }
 
+time_point circuit::rates_stable_until(time_point now) const {
+  return window_ ? window_->stable_until(now) : time_point::max();
+}
+
 } // namespace switchyard

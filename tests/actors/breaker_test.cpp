@@ -291,6 +291,31 @@ TEST_CASE_METHOD(breaker_fixture, "successes of a window wait for the lazy timer
   CHECK(events.lines("rates").size() == 2); // nothing new
 }
 
+TEST_CASE_METHOD(breaker_fixture, "rates of a time window stood still when nobody called, and outlived it [M, C18]") {
+  auto s = window_profile();
+  s.window->type = window_settings::kind::time;
+  s.window->span = 32s;
+  const auto c = circuit(s);
+  end(*c, outcome::failure);
+  pass(16s);
+  end(*c, outcome::failure);
+  CHECK(events.lines("rates").size() == 2);
+  pass(17s); // the first one has left
+  CHECK(figures(*c).window_calls == 1u);
+  CHECK(events.lines("rates p known").size() == 3);
+  pass(17s);
+  CHECK(events.lines("rates") == texts{"rates p known", "rates p known", "rates p known", "rates p unknown"});
+  pass(1s);
+  CHECK_FALSE(timer_pending()); // nothing is left to change
+}
+
+TEST_CASE_METHOD(breaker_fixture, "a reset clears the window, and its rates are told at once [M, C10]") {
+  const auto c = circuit(window_profile());
+  end(*c, outcome::failure);
+  ask<done>(c->breaker(), reset_circuit{});
+  CHECK(events.lines("rates").back() == "rates p unknown");
+}
+
 TEST_CASE_METHOD(breaker_fixture, "the lazy timer ends when it is quiet, and the next report wakes the breaker") {
   const auto c = circuit(window_profile());
   end(*c, outcome::success);

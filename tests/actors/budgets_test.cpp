@@ -7,6 +7,7 @@
 using namespace switchyard;
 using namespace switchyard::test;
 using kind = flow_input::budget_verdict::kind;
+using texts = std::vector<std::string>;
 
 namespace {
 
@@ -109,6 +110,30 @@ TEST_CASE_METHOD(budget_fixture, "while the store fails budgets go on, and are w
   ledgers->fail = false;
   submit_budgeted();
   CHECK(ledgers->stored().at(0).used.requests == 3);
+}
+
+TEST_CASE_METHOD(budget_fixture, "what is taken of a budget is told when it changes, with nobody asking [M, U1]") {
+  CHECK(events.lines("budget").empty());
+  submit_budgeted();
+  submit_budgeted();
+  CHECK(events.lines("budget").back() == "budget  * requests=20%");
+  end(http_error(500, failure_class::server_error));
+  CHECK(events.lines("budget").back() == "budget  * requests=10%");
+  provider().end(0, answer_of("{}"));
+  run();
+  const auto told = events.lines("budget").size();
+  pass(23h);
+  CHECK(events.lines("budget").size() == told);
+  pass(1h);
+  CHECK(events.lines("budget").back() == "budget  * requests=0%");
+}
+
+TEST_CASE_METHOD(budget_fixture, "what a restart finds written down is told, too [M, U1]") {
+  submit_budgeted();
+  kill(environment->budgets->get());
+  events.clear();
+  budgets_are(10);
+  CHECK(events.lines("budget") == texts{"budget  * requests=10%"});
 }
 
 TEST_CASE_METHOD(budget_fixture, "budgets that are not there refuse, and nobody waits for ever [U1]") {

@@ -87,6 +87,21 @@ TEST_CASE_METHOD(actor_fixture, "attempts leave health with the window, and unkn
   CHECK_FALSE(figures[0].figures.score);
 }
 
+TEST_CASE_METHOD(actor_fixture, "a score stayed with observers when its window had ended [H8, M]") {
+  health_settings settings;
+  settings.window = 1min;
+  const auto health = own(spawn_health(system, settings, {sample("p", true)}, shared));
+  run();
+  CHECK(events.lines("health") == texts{"health p known"});
+  pass(30s);
+  CHECK(events.lines("health") == texts{"health p known"}); // nothing new
+  pass(1min);
+  CHECK(events.lines("health") == texts{"health p known", "health p unknown"});
+  caf::anon_send(health, batch({{"p", "p", {shared->wall_clock(), true, 200ms}}}));
+  run();
+  CHECK(events.lines("health").back() == "health p known");
+}
+
 TEST_CASE_METHOD(actor_fixture, "scores are published for who sorts by them, and change with time alone [B6]") {
   const auto board = std::make_shared<health_board>(std::vector<std::string>{"p", "q"});
   health_settings settings;

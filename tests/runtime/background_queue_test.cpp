@@ -216,7 +216,8 @@ TEST_CASE("every kind of event can be kept") {
                                request_event{record},
                                telemetry_dropped_event{},
                                reload_event{},
-                               health_event{}};
+                               health_event{},
+                               budget_event{}};
   REQUIRE(all.size() == std::variant_size_v<event>);
   for (const auto& e : all)
     CHECK(kept_event{e}.view().index() == e.index());

@@ -3,6 +3,7 @@
 #include "switchyard/engine/events.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -78,7 +79,9 @@ private:
     return join("state", {e.circuit, arrow(to_string(e.from), to_string(e.to)), e.reason});
   }
   static std::string text(const circuit_mode_event& e) { return join("mode", {e.circuit, to_string(e.mode)}); }
-  static std::string text(const circuit_rates_event& e) { return join("rates", {e.circuit}); }
+  static std::string text(const circuit_rates_event& e) {
+    return join("rates", {e.circuit, e.failure_rate ? "known" : "unknown"});
+  }
   static std::string text(const circuit_refused_event& e) { return join("refused", {e.circuit, e.request_id}); }
   static std::string text(const breaker_restarted_event& e) { return join("restarted", {e.circuit}); }
   static std::string text(const attempt_event& e) {
@@ -92,6 +95,15 @@ private:
   static std::string text(const telemetry_dropped_event& e) { return join("dropped", {std::to_string(e.rows)}); }
   static std::string text(const reload_event& e) { return join("reload", {e.accepted ? "accepted" : "refused"}); }
   static std::string text(const health_event& e) { return join("health", {e.provider, e.score ? "known" : "unknown"}); }
+  static std::string text(const budget_event& e) {
+    const auto percent = [](std::string_view unit, const std::optional<double>& share) {
+      return share ? std::string{unit} + "=" + std::to_string(std::lround(*share * 100)) + "%" : std::string{};
+    };
+    auto line = join("budget", {e.tenant, e.route});
+    for (const auto& part : {percent("requests", e.requests), percent("tokens", e.tokens), percent("cost", e.cost)})
+      line += part.empty() ? part : " " + part;
+    return line;
+  }
 
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;

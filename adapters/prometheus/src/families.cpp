@@ -1,6 +1,10 @@
 #include "families.hpp"
 
+#include "switchyard/engine/duration_text.hpp"
+
+#include <algorithm>
 #include <chrono>
+#include <map>
 
 namespace switchyard::metrics {
 namespace {
@@ -35,6 +39,10 @@ std::array<Metric*, N> all_of(metric_family<Metric>& family, const std::string& 
   return series;
 }
 
+prometheus::MetricFamily gauge(std::string name, std::string help) {
+  return {std::move(name), std::move(help), prometheus::MetricType::Gauge, {}};
+}
+
 void add_gauge(prometheus::MetricFamily& family, const prometheus::Labels& labels, std::optional<double> value) {
   if (!value)
     return; // no data is no series [H8]
@@ -66,6 +74,8 @@ families::families(const known_names& names)
       circuits_(names.circuits.size()),
       routes_(names.routes.size()),
       providers_(names.providers.size()),
+      tenants_(names.tenants.size()),
+      budgets_(names.tenants.size()),
       other_circuit_(labels_of({"other", "other", "other", "other"})),
       other_route_("other"),
       calls_(all_of<call_outcome_count>(
@@ -82,8 +92,20 @@ families::families(const known_names& names)
       dropped_(dropped_family_.add({})),
       restarts_(restarts_family_.add({})) {}
 
+// At 0 from the start, so that the first increase shows.
 void families::add_circuit(const known_circuit& c) {
-  rejected(circuits_.add(c.id, labels_of(c))); // at 0 from the start, so that the first increase shows
+  using enum circuit_state;
+  auto& series = circuits_.add(c.id, labels_of(c));
+  rejected(series);
+  for (const auto& [from, to] : {std::pair{closed, open}, std::pair{open, half_open}, std::pair{open, closed},
+                                 std::pair{half_open, open}, std::pair{half_open, closed}})
+    transitions(series, from, to);
+}
+
+// So that the first ones show as an increase. Where routes are sorted by health there may be other pairs.
+void families::add_fallbacks(const known_route& r) {
+  for (std::size_t i = 1; i < r.chain.size(); ++i)
+    fallbacks(r.chain[i - 1], r.chain[i]);
 }
 
 route_series& families::route(std::string_view id) {
@@ -100,18 +122,23 @@ prometheus::Counter& families::rejected(circuit_series& c) {
   return c.rejected.get(rejected_family_, [&] { return c.labels; });
 }
 
+prometheus::Counter& families::transitions(circuit_series& c, circuit_state from, circuit_state to) {
+  auto labels = [&] {
+    auto all = c.labels;
+    all.emplace("from", to_string(from));
+    all.emplace("to", to_string(to));
+    return all;
+  };
+  return c.transitions.at(static_cast<std::size_t>(from))
+      .at(static_cast<std::size_t>(to))
+      .get(transitions_family_, labels);
+}
+
 void families::on(const circuit_state_event& e) {
   auto& c = circuit(e.circuit);
   c.state.store(e.to, std::memory_order_relaxed);
   c.mode.store(e.mode, std::memory_order_relaxed);
-  auto labels = [&] {
-    auto all = c.labels;
-    all.emplace("from", to_string(e.from));
-    all.emplace("to", to_string(e.to));
-    return all;
-  };
-  auto& counter = c.transitions.at(static_cast<std::size_t>(e.from)).at(static_cast<std::size_t>(e.to));
-  counter.get(transitions_family_, labels).Increment();
+  transitions(c, e.from, e.to).Increment();
 }
 
 void families::on(const circuit_mode_event& e) {
@@ -146,8 +173,12 @@ void families::on(const attempt_event& e) {
 
 // No table of pairs here: it would grow with the square of the routes. The family's own look-up is quick enough for
 // what happens only while a provider fails.
+prometheus::Counter& families::fallbacks(std::string_view from, std::string_view to) {
+  return fallbacks_family_.add({{"from", route(from).name}, {"to", route(to).name}});
+}
+
 void families::on(const fallback_event& e) {
-  fallbacks_family_.add({{"from", route(e.from).name}, {"to", route(e.to).name}}).Increment();
+  fallbacks(e.from, e.to).Increment();
 }
 
 void families::on(const call_event& e) {
@@ -191,10 +222,43 @@ void families::on(const health_event& e) {
     p->score.set(e.score);
 }
 
+// A tenant's ledgers are those of the configured budgets, so a known tenant is bound enough [U5].
+void families::on(const budget_event& e) {
+  if (!tenants_.find(e.tenant))
+    return;
+  auto* known = budgets_.find(e.ledger);
+  auto& b = known ? *known
+                  : budgets_.add(std::string{e.ledger}, prometheus::Labels{{"tenant", std::string{e.tenant}},
+                                                                           {"route", std::string{e.route}},
+                                                                           {"window", format_duration(e.window)}});
+  b.requests.set(e.requests);
+  b.tokens.set(e.tokens);
+  b.cost.set(e.cost);
+}
+
+// Budgets for each tenant and for this one may be about the same: the fuller one is the one that matters.
+prometheus::MetricFamily families::collect_budgets() const {
+  std::map<prometheus::Labels, double> fullest;
+  budgets_.for_each([&](const budget_series& b) {
+    for (const auto& [unit, share] : {std::pair{"requests", b.requests.get()}, std::pair{"tokens", b.tokens.get()},
+                                      std::pair{"cost", b.cost.get()}}) {
+      if (!share)
+        continue;
+      auto labels = b.labels;
+      labels.emplace("unit", unit);
+      auto& most = fullest[std::move(labels)];
+      most = std::max(most, *share);
+    }
+  });
+  auto family = gauge("switchyard_budget_used_ratio",
+                      "Used and reserved part of a tenant's budget in its running window, by what the budget limits; 1 "
+                      "is all of it.");
+  for (const auto& [labels, share] : fullest)
+    add_gauge(family, labels, share);
+  return family;
+}
+
 std::vector<prometheus::MetricFamily> families::collect() const {
-  auto gauge = [](std::string name, std::string help) {
-    return prometheus::MetricFamily{std::move(name), std::move(help), prometheus::MetricType::Gauge, {}};
-  };
   auto state = gauge("switchyard_circuit_state",
                      "State of a circuit: 0 closed, 1 open, 2 half_open, 3 forced_open, 4 disabled.");
   auto failures = gauge("switchyard_circuit_failure_rate", "Failures among the calls in a circuit's window, 0 to 1.");
@@ -221,6 +285,7 @@ std::vector<prometheus::MetricFamily> families::collect() const {
   all.push_back(std::move(score));
   all.push_back(tokens_family_.collect());
   all.push_back(cost_family_.collect());
+  all.push_back(collect_budgets());
   all.push_back(in_flight_family_.collect());
   all.push_back(dropped_family_.collect());
   all.push_back(restarts_family_.collect());

@@ -18,6 +18,8 @@ public:
   explicit families(const known_names& names);
 
   void add_route(const known_route& r) { routes_.add(r.id, r.id); }
+  void add_fallbacks(const known_route& r);
+  void add_tenant(const std::string& t) { tenants_.add(t); }
   void add_provider(const std::string& p) { providers_.add(p, p); }
   void add_circuit(const known_circuit& c);
 
@@ -34,6 +36,7 @@ public:
   void on(const telemetry_dropped_event& e);
   void on(const reload_event& e);
   void on(const health_event& e);
+  void on(const budget_event& e);
 
   void request_started() noexcept { in_flight_.Increment(); }
   void request_finished() noexcept { in_flight_.Decrement(); }
@@ -48,6 +51,9 @@ private:
   route_series& route(std::string_view id);
   circuit_series& circuit(std::string_view id);
   prometheus::Counter& rejected(circuit_series& c);
+  prometheus::Counter& transitions(circuit_series& c, circuit_state from, circuit_state to);
+  prometheus::Counter& fallbacks(std::string_view from, std::string_view to);
+  prometheus::MetricFamily collect_budgets() const;
 
   using histogram_family = metric_family<prometheus::Histogram>;
   using gauge_family = metric_family<prometheus::Gauge>;
@@ -63,6 +69,8 @@ private:
   series_table<circuit_series> circuits_;
   series_table<route_series> routes_;
   series_table<provider_series> providers_;
+  series_table<tenant_series> tenants_;
+  series_table<budget_series> budgets_; ///< by ledger, made with its first event
   circuit_series other_circuit_;
   route_series other_route_;
 

@@ -19,6 +19,10 @@ void metrics::add(const known_names& names) {
     families_->add_circuit(c);
   for (const auto& r : names.routes)
     families_->add_route(r);
+  for (const auto& r : names.routes)
+    families_->add_fallbacks(r); // when all routes are known
+  for (const auto& t : names.tenants)
+    families_->add_tenant(t);
   for (const auto& p : names.providers)
     families_->add_provider(p);
 }

@@ -124,6 +124,15 @@ struct route_series {
   std::array<lazy_counter, outcome_count> requests;
 };
 
+struct tenant_series {};
+
+struct budget_series {
+  explicit budget_series(prometheus::Labels l) : labels(std::move(l)) {}
+
+  prometheus::Labels labels;
+  optional_gauge requests, tokens, cost; ///< shares of the limits that are used
+};
+
 struct provider_series {
   explicit provider_series(std::string provider) : name(std::move(provider)) {}
 

@@ -196,10 +196,30 @@ store_result<std::vector<scored_attempt>> core_impl::read_history() {
   return history;
 }
 
+namespace {
+
+// Whose ledgers a configuration names [U5]. Without tenants there is one, without a name.
+std::vector<std::string> tenants_with_budgets(const config& c) {
+  std::vector<std::string> all;
+  for (const auto& [name, settings] : c.gateway.tenants)
+    all.push_back(name);
+  if (all.empty())
+    all.emplace_back();
+  for (const auto& b : c.budgets)
+    all.push_back(b.tenant);
+  return all;
+}
+
+} // namespace
+
 metrics::known_names core_impl::names_of(const configured& c) const {
   metrics::known_names names;
-  for (const auto& t : c.routes->targets)
-    names.routes.push_back({t.route, t.provider, t.model, t.region});
+  for (const auto& t : c.routes->targets) {
+    auto& route = names.routes.emplace_back(metrics::known_route{t.route, t.provider, t.model, t.region});
+    for (const auto* link : c.routes->chains[t.index])
+      route.chain.push_back(link->route);
+  }
+  names.tenants = tenants_with_budgets(c.settings);
   for (const auto& [name, settings] : c.settings.providers)
     names.providers.push_back(name);
   for (const auto& handle : registry_->all()) {

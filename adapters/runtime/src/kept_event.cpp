@@ -41,6 +41,8 @@ event kept_event::keep(const E& e) {
     return with_texts(e, {&E::result});
   else if constexpr (std::is_same_v<E, health_event>)
     return with_texts(e, {&E::provider});
+  else if constexpr (std::is_same_v<E, budget_event>)
+    return with_texts(e, {&E::ledger, &E::tenant, &E::route});
   else if constexpr (std::is_same_v<E, request_event>)
     return E{request_.emplace(e.record)};
   else {

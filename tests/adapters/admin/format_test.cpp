@@ -131,5 +131,6 @@ TEST_CASE("events for the metrics alone are not shown") {
   CHECK(to_json(event{call_event{"a", "a", "", "", outcome::success, 1ms}}).first.empty());
   CHECK(to_json(event{idempotency_event{"lead"}}).first.empty());
   CHECK(to_json(event{health_event{"a", 0.5}}).first.empty());
+  CHECK(to_json(event{budget_event{"l", "acme", "*", 1h, 0.5, {}, {}}}).first.empty());
   CHECK(to_json(event{reload_event{true, noon}}).first == "reload");
 }

@@ -8,9 +8,10 @@ namespace switchyard::metrics::test {
 
 inline known_names two_of_each() {
   known_names n;
-  n.routes = {{"chat", "alpha", "m", ""}, {"backup", "beta", "m", "eu"}};
+  n.routes = {{"chat", "alpha", "m", "", {"chat", "backup"}}, {"backup", "beta", "m", "eu", {"backup"}}};
   n.providers = {"alpha", "beta"};
   n.circuits = {{"alpha", "alpha", "", ""}, {"beta/m/eu", "beta", "m", "eu"}};
+  n.tenants = {"acme", "globex"};
   return n;
 }
 

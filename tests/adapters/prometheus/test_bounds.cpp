@@ -23,6 +23,7 @@ void send_all(metrics_fixture& f, const std::string& name) {
   f.m.on_event(call_event{name, name, name, name, outcome::failure, 1s});
   f.m.on_event(idempotency_event{name});
   f.m.on_event(health_event{name, 0.5});
+  f.m.on_event(budget_event{name, name, "*", 24h, 0.5, 0.5, 0.5});
   attempt_row row;
   row.route = row.provider = row.model = row.region = row.circuit = name;
   row.failure = failure_class::unknown;
@@ -54,13 +55,14 @@ TEST_CASE("ten thousand unknown names make one series each family, called other 
       CHECK(text.find("unknown ") == std::string::npos);
 }
 
-TEST_CASE("one gauge does not stand for several unknown circuits or providers [H8 U5]") {
+TEST_CASE("one gauge does not stand for several unknown circuits, providers or tenants [H8 U5]") {
   metrics_fixture f;
   send_all(f, "unheard-of");
   auto e = f.read();
   CHECK(e.series("switchyard_circuit_state") == 2);
   CHECK(e.series("switchyard_circuit_failure_rate") == 0);
   CHECK(e.series("switchyard_health_score") == 0);
+  CHECK(e.series("switchyard_budget_used_ratio") == 0);
 }
 
 TEST_CASE("names that are added later get series of their own, known ones keep theirs [U5]") {

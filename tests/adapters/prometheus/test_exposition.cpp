@@ -25,6 +25,7 @@ const std::vector<std::pair<std::string, std::string>> documented{
     {"switchyard_cost_total", "counter"},
     {"switchyard_in_flight", "gauge"},
     {"switchyard_telemetry_dropped_total", "counter"},
+    {"switchyard_budget_used_ratio", "gauge"},
 };
 
 } // namespace

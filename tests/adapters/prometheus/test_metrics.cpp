@@ -37,7 +37,8 @@ TEST_CASE("each transition is counted by where it leads from and to [M]") {
   CHECK(f.value("circuit_transitions_total", {{"circuit", "alpha"}, {"from", "closed"}, {"to", "open"}}) == 2);
   CHECK(f.value("circuit_transitions_total", {{"from", "open"}, {"to", "half_open"}, {"provider", "alpha"}}) == 2);
   CHECK(f.value("circuit_transitions_total", {{"from", "half_open"}, {"to", "closed"}}) == 2);
-  CHECK_FALSE(f.value("circuit_transitions_total", {{"from", "half_open"}, {"to", "open"}}));
+  CHECK(f.value("circuit_transitions_total", {{"circuit", "alpha"}, {"from", "half_open"}, {"to", "open"}}) == 0);
+  CHECK_FALSE(f.value("circuit_transitions_total", {{"from", "closed"}, {"to", "half_open"}})); // there is none
 }
 
 TEST_CASE("rates and scores have a series only while they are known [M H8]") {
@@ -127,12 +128,42 @@ TEST_CASE("a call goes into the histogram of its outcome, with cumulative bucket
 
 TEST_CASE("fallbacks are counted by pair [M B3]") {
   metrics_fixture f;
-  CHECK(f.series("fallbacks_total") == 0);
+  CHECK(f.series("fallbacks_total") == 1); // the configured one, so that the first increase shows
+  CHECK(f.value("fallbacks_total", {{"from", "chat"}, {"to", "backup"}}) == 0);
   for (int i = 0; i < 3; ++i)
     f.m.on_event(fallback_event{"id", "chat", "backup", failure_class::server_error, {}});
   f.m.on_event(fallback_event{"id", "backup", "chat", failure_class::timeout, {}});
   CHECK(f.value("fallbacks_total", {{"from", "chat"}, {"to", "backup"}}) == 3);
   CHECK(f.value("fallbacks_total", {{"from", "backup"}, {"to", "chat"}}) == 1);
+}
+
+TEST_CASE("a budget's gauge follows what is taken of it, for each limit there is [M U1]") {
+  metrics_fixture f;
+  CHECK(f.series("budget_used_ratio") == 0);
+  const auto share = [&](std::string tenant, std::string unit) {
+    return f.value("budget_used_ratio", {{"tenant", std::move(tenant)}, {"unit", std::move(unit)}});
+  };
+  f.m.on_event(budget_event{"l1", "acme", "*", 24h, 0.25, std::nullopt, 0.5});
+  f.m.on_event(budget_event{"l2", "globex", "chat", 1h, std::nullopt, 1.5, std::nullopt});
+  CHECK(f.value("budget_used_ratio", {{"tenant", "acme"}, {"route", "*"}, {"window", "1d"}, {"unit", "requests"}}) ==
+        0.25);
+  CHECK(share("acme", "cost") == 0.5);
+  CHECK_FALSE(share("acme", "tokens"));
+  CHECK(f.value("budget_used_ratio", {{"tenant", "globex"}, {"route", "chat"}, {"window", "1h"}, {"unit", "tokens"}}) ==
+        1.5);
+  f.m.on_event(budget_event{"l1", "acme", "*", 24h, 0.0, std::nullopt, 0.0}); // the window has ended
+  CHECK(share("acme", "requests") == 0);
+  CHECK(f.series("budget_used_ratio") == 3);
+}
+
+TEST_CASE("of two budgets about the same the gauge shows the fuller one [M U1]") {
+  metrics_fixture f;
+  f.m.on_event(budget_event{"for each tenant", "acme", "*", 24h, 0.25, {}, {}});
+  f.m.on_event(budget_event{"for acme", "acme", "*", 24h, 0.75, {}, {}});
+  CHECK(f.value("budget_used_ratio") == 0.75);
+  f.m.on_event(budget_event{"for acme", "acme", "*", 24h, 0.0, {}, {}});
+  CHECK(f.value("budget_used_ratio") == 0.25);
+  CHECK(f.series("budget_used_ratio") == 1);
 }
 
 TEST_CASE("every result of a submit with a key has its counter, an unheard-of one is other [M I]") {

@@ -34,6 +34,16 @@ TEST_CASE("a restart keeps what was used, with what was in flight [U1]") {
     CHECK(w.last.retry_after == 1min);
     CHECK(w.figures().reserved.requests == 0);
   }
+  SECTION("its share is told, until the old window ends [M]") {
+    budget_world w({budget(4)});
+    w.now = before.now + 30min;
+    CHECK(w.reserve());
+    w.ledger.restore(written, w.now);
+    CHECK(w.ledger.take_shares(w.now).at(0).requests == 0.75);
+    CHECK(w.ledger.next_end(w.now) == 30min);
+    w.now += 30min;
+    CHECK(w.ledger.take_shares(w.now).at(0).requests == 0.0);
+  }
   SECTION("with more to spend") {
     budget_world w({budget(3)});
     w.ledger.restore(written, w.now);

@@ -36,6 +36,55 @@ TEST_CASE("what was reserved is settled to the real figure, which may exceed the
   CHECK(w.figures().reserved.tokens == 0);
 }
 
+TEST_CASE("shares are told for each limit, once for each change, and as nothing taken when the window ends [M, U1]") {
+  budget_world w({budget(4, 1000)});
+  CHECK(w.ledger.take_shares(w.now).empty());
+  CHECK_FALSE(w.ledger.next_end(w.now));
+  CHECK(w.reserve({1, 500, 0}));
+  CHECK(w.reserve({1, 250, 0}));
+  const auto taken = w.ledger.take_shares(w.now);
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].tenant == "acme");
+  CHECK(taken[0].route == "*");
+  CHECK(taken[0].window == 1h);
+  CHECK(taken[0].requests == 0.5);
+  CHECK(taken[0].tokens == 0.75);
+  CHECK_FALSE(taken[0].cost);
+  CHECK(w.ledger.take_shares(w.now).empty());
+  w.settle(1, budget_amount{1, 2000, 0});
+  CHECK(w.ledger.take_shares(w.now).at(0).tokens == 2.25); // the real figure
+  CHECK(w.ledger.next_end(w.now) == 1h);
+  w.now += 1h - 1ns;
+  CHECK(w.ledger.take_shares(w.now).empty());
+  w.now += 1ns;
+  CHECK(w.ledger.next_end(w.now) == 0ns);
+  CHECK(w.ledger.take_shares(w.now).at(0).tokens == 0.0);
+  CHECK_FALSE(w.ledger.next_end(w.now));
+}
+
+TEST_CASE("a window that ended with a new charge is told with that, and ends anew [M, U1]") {
+  budget_world w({budget(4)});
+  CHECK(w.reserve());
+  CHECK(w.reserve());
+  w.now += 90min;
+  CHECK(w.reserve());
+  CHECK(w.ledger.take_shares(w.now).at(0).requests == 0.25);
+  CHECK(w.ledger.next_end(w.now) == 1h);
+}
+
+TEST_CASE("the end of a window is told also of tenants that come no more, however many [M, U1]") {
+  budget_world w({budget(4)});
+  constexpr std::size_t tenants = 3000;
+  for (std::size_t i = 0; i < tenants; ++i)
+    CHECK(w.reserve({1, 0, 0}, "tenant " + std::to_string(i)));
+  CHECK(w.ledger.take_shares(w.now).size() == tenants);
+  w.now += 1h;
+  CHECK(w.reserve({1, 0, 0}, "another")); // forgets those whose windows have ended
+  const auto ended = w.ledger.take_shares(w.now);
+  CHECK(ended.size() == tenants + 1);
+  CHECK(std::ranges::count(ended, 0.0, &budget_share::requests) == static_cast<std::ptrdiff_t>(tenants));
+}
+
 TEST_CASE("a failure gives back all of it, once [U1]") {
   budget_world w({budget(1)});
   CHECK(w.reserve());
@@ -146,6 +195,7 @@ TEST_CASE("what was reserved long ago changes nothing in a ledger that was forgo
   const auto old = w.id;
   w.now += 1min;
   w.ledger.take_changed(w.now);
+  w.ledger.take_shares(w.now);
   for (int i = 0; i < 5000; ++i) // so many that those without a window go
     CHECK(w.reserve({1, 0, 0}, "tenant " + std::to_string(i)));
   CHECK(w.reserve());
@@ -164,6 +214,7 @@ TEST_CASE("tenants leave nothing behind while nothing can be written down [U1, I
       const auto lost = w.ledger.take_changed(w.now);
       most = std::max(most, lost.size());
       w.ledger.still_changed(lost);
+      w.ledger.take_shares(w.now);
     }
     w.now += 100ms;
   }

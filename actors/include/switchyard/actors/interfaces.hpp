@@ -195,7 +195,8 @@ using budget_actor = caf::typed_actor<
     caf::replies_to<describe_budgets>::with<std::vector<budget_figures>>,
     // From the runtime, after a reload. No answer.
     caf::reacts_to<configure_budgets>,
-    // From itself: what came since the last one is written down and answered. No answer.
+    // From itself: what came since the last one is written down, answered and told to observers. Delayed, too, for the
+    // end of a window. No answer.
     caf::reacts_to<commit_budgets>>;
 
 /// Starts health, telemetry and idempotency actors, and their successors when they die.

@@ -30,6 +30,14 @@ struct stored_budget {
   budget_amount used;         ///< settled and reserved in this window
 };
 
+/// What a tenant has taken of a budget: of each limit the share that is used, nothing where there is none.
+struct budget_share {
+  std::string ledger, tenant; ///< as in stored_budget and budget_figures
+  std::string route;
+  duration window{};
+  std::optional<double> requests, tokens, cost;
+};
+
 /// A ledger as the admin plane shows it.
 struct budget_figures {
   std::string tenant; ///< whose it is; empty without tenants

@@ -64,6 +64,12 @@ public:
   /// They could not be written down: the next call has them again, as they are then.
   void still_changed(std::span<const stored_budget> ledgers);
 
+  /// The ledgers of which another share is used since the last call: charged, given back, restored, or at the end of
+  /// their window, where it is 0. To be asked for after every change: what was not told yet is not forgotten either.
+  std::vector<budget_share> take_shares(wall_time now);
+  /// How long until a window ends, at least; nothing when there is none.
+  std::optional<duration> next_end(wall_time now);
+
   std::size_t reservations() const noexcept { return held_.size(); }
 
 private:
@@ -73,7 +79,8 @@ private:
     std::uint64_t window = 0; ///< tells windows of all ledgers apart, forgotten ones too; 0: none has begun
     wall_time started{};      ///< by `steady`
     budget_amount used, reserved;
-    bool changed = false;
+    bool changed = false; ///< since take_changed
+    bool moved = false;   ///< since take_shares
   };
   using ledger_map = std::map<std::string, ledger, std::less<>>;
   struct share {
@@ -89,11 +96,13 @@ private:
   wall_time steady(wall_time now);
   std::vector<std::size_t> covering(std::string_view tenant, std::string_view route) const;
   ledger_map::iterator ledger_of(std::size_t budget, std::string_view tenant);
-  void begin_window(ledger& l, wall_time started);
+  void begin_window(const std::string& name, ledger& l, wall_time started);
   bool has_window(const ledger& l, wall_time now) const;
   void end_window_if_due(ledger& l, wall_time now) const;
+  void end_due_windows(wall_time now);
   void restore(const stored_budget& from, wall_time now, wall_time wall);
   void changed(const std::string& name, ledger& l);
+  void moved(const std::string& name, ledger& l);
   void forget_old(wall_time now);
 
   std::vector<budget_settings> budgets_;
@@ -102,9 +111,10 @@ private:
   std::unordered_map<std::string, std::vector<std::size_t>> by_subject_; ///< tenant and route, as configured
   ledger_map ledgers_;
   std::unordered_map<budget_reservation, hold> held_;
-  std::vector<std::string> changed_;
-  std::size_t look_at_ = 1024; ///< with so many ledgers those without a window go
-  std::uint64_t windows_ = 0;  ///< that ever began
+  std::vector<std::string> changed_, moved_;
+  std::multimap<wall_time, std::string> ends_; ///< of windows that have begun, by `steady`; one may have begun earlier
+  std::size_t look_at_ = 1024;                 ///< with so many ledgers those without a window go
+  std::uint64_t windows_ = 0;                  ///< that ever began
   wall_time seen_{};
   duration set_back_{}; ///< by how much the clock has been set back, in all
 };

@@ -197,6 +197,9 @@ public:
 
   circuit_snapshot snapshot(time_point now) const;
 
+  /// When the snapshot's rates may next change by time alone; time_point::max() when they do not.
+  time_point rates_stable_until(time_point now) const;
+
   /// Takes the transitions since the last call.
   std::vector<circuit_transition> take_transitions() { return std::exchange(transitions_, {}); }
 

@@ -90,9 +90,18 @@ struct health_event {
   std::optional<double> score;
 };
 
+/// What a tenant has taken of a budget is another share of its limits than before: a charge, a refund, or the end of a
+/// window. Reserved counts as taken; nothing where there is no limit.
+struct budget_event {
+  std::string_view ledger;        ///< names the budget and the tenant; not for people
+  std::string_view tenant, route; ///< the tenant is whose ledger it is; the route is "*" for all
+  duration window{};
+  std::optional<double> requests, tokens, cost; ///< used over limit; above 1 when a request took more than estimated
+};
+
 using event = std::variant<circuit_state_event, circuit_mode_event, circuit_rates_event, circuit_refused_event,
                            breaker_restarted_event, attempt_event, fallback_event, call_event, idempotency_event,
-                           request_event, telemetry_dropped_event, reload_event, health_event>;
+                           request_event, telemetry_dropped_event, reload_event, health_event, budget_event>;
 
 /// Receives events on the thread where they happen. Must return quickly and never block or throw [C15]; whoever
 /// needs time queues (the runtime does so for observers of the embedding program).

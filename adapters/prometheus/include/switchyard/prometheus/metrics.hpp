@@ -21,6 +21,7 @@ struct known_circuit {
 /// A route. Its series carry its id alone: where it leads may change with a reload of the configuration.
 struct known_route {
   std::string id, provider, model, region;
+  std::vector<std::string> chain{}; ///< the route and its fallbacks, in order [B1]: a fallback's counter starts at 0
 };
 
 /// The names that may become labels. Any other name in an event counts as `other`, so that the number of series is
@@ -29,13 +30,15 @@ struct known_names {
   std::vector<known_route> routes;
   std::vector<std::string> providers;
   std::vector<known_circuit> circuits;
+  std::vector<std::string> tenants; ///< who has budgets; the empty one where there are no tenants
 };
 
 /// All metric families. Thread-safe. Events take no lock but that inside prometheus-cpp's histograms, and allocate
 /// only when a series comes up for the first time.
 ///
 /// Every family is exposed from the start. A gauge whose value is not known has no series: no data is never shown
-/// as 0 [H8]. Gauges of unknown circuits and providers are not kept at all, as one value cannot stand for several.
+/// as 0 [H8]. Gauges of unknown circuits, providers and tenants are not kept at all, as one value cannot stand for
+/// several.
 class metrics final : public event_sink {
 public:
   explicit metrics(const known_names& names);
