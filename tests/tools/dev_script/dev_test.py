@@ -81,6 +81,17 @@ class Packages(DevTest):
         self.run_dev("setup", MISSING="nodejs npm", PATH=self.checkout.path_without("node", "nodejs", "npm"))
         self.assertTrue(self.checkout.calls_of("apt-get")[-1].endswith(" nodejs npm"))
 
+    def test_prometheus_is_unpacked_and_not_installed_where_there_is_none(self):
+        self.run_dev("setup")
+        self.assertEqual(self.checkout.calls_of("apt-get"), [])
+        without = self.checkout.path_without("prometheus", "promtool")
+        for _ in range(2):  # the second time it is there
+            self.run_dev("setup", PATH=without)
+            self.assertEqual(self.checkout.calls_of("apt-get"), ["apt-get -qq download prometheus"])
+        tools = self.checkout.root / "build/tools/prometheus"
+        self.assertTrue((tools / "usr/bin/promtool").exists())
+        self.assertEqual(list(tools.glob("*.deb")), [])
+
     @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
     def test_a_failing_apt_ends_it(self):
         self.run_dev("setup", status=1, MISSING="cmake", APT_STATUS="100")
@@ -175,6 +186,23 @@ class Testing(DevTest):
         self.assertTrue(self.checkout.calls_of("ninja")[0].endswith(" tsan_one tsan_two"))
         self.assertEqual(self.last_line(result), "3 passed, 0 failed")
         self.assertEqual(self.checkout.calls_of("node"), [])
+        self.assertEqual(self.checkout.calls_of("deploy"), [])
+
+
+class Deploy(DevTest):
+    def test_they_count_too(self):
+        result = self.run_dev("test", status=1, DEPLOY_COUNTS="5 2", DEPLOY_STATUS="1")
+        self.assertEqual(self.last_line(result), "9 passed, 2 failed")
+
+    def test_alone_and_filtered(self):
+        result = self.run_dev("test", "--deploy", "alert", DEPLOY_COUNTS="3 0", **self.kit())
+        self.assertEqual(self.last_line(result), "3 passed, 0 failed")
+        self.assertIn(" --filter alert ", self.checkout.calls_of("deploy")[-1])
+        for other in ("ctest", "node"):
+            self.assertEqual(self.checkout.calls_of(other), [])
+
+    def test_one_that_cannot_run_is_a_failure(self):
+        self.assertEqual(self.last_line(self.run_dev("test", "--deploy", status=1, DEPLOY_STATUS="2")), "0 passed, 1 failed")
 
 
 class Clients(DevTest):

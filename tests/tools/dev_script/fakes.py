@@ -31,8 +31,14 @@ done
 """
 APT_GET = """for argument; do
   if [[ $argument == install ]]; then touch "$CALLS.installed"; fi
+  if [[ $argument == download ]]; then touch "${@: -1}_1.0_all.deb"; fi
 done
 exit "${APT_STATUS:-0}"
+"""
+# Every package has the same programs.
+DPKG_DEB = """mkdir -p usr/bin
+for program in prometheus promtool; do printf '#!/bin/sh\n' >usr/bin/$program; done
+chmod +x usr/bin/*
 """
 # Asked for its version, or to run the tests and report on them.
 NODE = """[[ $1 != -e ]] || exit "${NODE_IS_OLD:-0}"
@@ -63,6 +69,13 @@ DEMO = """#!/usr/bin/env bash
 printf '%s\\n' "demo $*" >>"$CALLS"
 exit "${DEMO_STATUS:-0}"
 """
+DEPLOY_TESTS = """import os, sys
+from pathlib import Path
+with open(os.environ["CALLS"], "a") as calls:
+    print("deploy tests", *sys.argv[1:], file=calls)
+Path(sys.argv[sys.argv.index("--counts") + 1]).write_text(os.environ.get("DEPLOY_COUNTS", "0 0") + "\\n")
+sys.exit(int(os.environ.get("DEPLOY_STATUS", "0")))
+"""
 FUZZER = """#!/usr/bin/env bash
 printf '%s\\n' "${0##*/} $*" >>"$CALLS"
 [[ ${FINDING-} != "${0##*/}" ]]
@@ -92,9 +105,10 @@ class Checkout:
         note = f'#!/usr/bin/env bash\nprintf "%s\\n" "${{0##*/}} $*" >>"$CALLS"\n'
         preset = 'previous=; for a; do [[ $previous != --preset ]] || PRESET_OF_CALL=$a; previous=$a; done\n'
         for name, body in {"cmake": preset + CMAKE, "ninja": NINJA, "ctest": CTEST, "dpkg-query": DPKG_QUERY,
-                           "apt-get": APT_GET, "node": NODE, "npm": NPM,
+                           "apt-get": APT_GET, "dpkg-deb": DPKG_DEB, "node": NODE, "npm": NPM, "prometheus": "", "promtool": "",
                            "clang-format": 'echo "clang-format version 14.0.6"\n'}.items():
             self.program(f"tools/{name}", note + body)
+        self.program("tests/deploy/run.py", DEPLOY_TESTS)
         for preset_name in self._presets:
             build = f"build/{preset_name}/examples"
             self.program(f"{build}/gateway/switchyard-gateway", SERVER)
