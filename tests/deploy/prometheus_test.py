@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from support import DEPLOY, Gateway, Prometheus, Provider, impatient_rules, promtool, temporary_folder, wait_for
+from support import DEPLOY, ROOT, Gateway, Prometheus, Provider, impatient_rules, promtool, temporary_folder, wait_for
 
 DASHBOARD = DEPLOY / "grafana/switchyard.json"
 
@@ -95,6 +95,8 @@ class Dashboard(Watched):
         text = self.gateway.metrics()
         self.assertEqual(promtool("check", "metrics", given=text), (0, ""))
         served = set(re.findall(r"(?m)^# TYPE (\S+)", text))
+        manual = (ROOT / "docs/operations.md").read_text()
+        self.assertEqual(set(re.findall(r"`(switchyard_\w+)`", manual)), served)
         rules = [(rule["name"], rule["query"]) for rule in self.prometheus.rules()]
         for where, expression in self.expressions() + rules:
             for name in re.findall(r"switchyard_\w+", expression):

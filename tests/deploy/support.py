@@ -1,11 +1,9 @@
 """Programs under test on loopback, in temporary folders: faulty providers, gateways, a Prometheus; and how to ask them."""
-import contextlib
 import http.client
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -116,15 +114,12 @@ class Prometheus(Program):
         self.folder = Path(folder)
         (self.folder / "alerts.yml").write_text(rules)
         (self.folder / "prometheus.yml").write_text(configuration(urllib.parse.urlsplit(admin).netloc))
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
         super().__init__("prometheus", ["prometheus", f"--config.file={self.folder / 'prometheus.yml'}",
-                                        f"--storage.tsdb.path={self.folder / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"], folder)
-        wait_for("prometheus to be ready", self.is_ready, each=self.alive)
-
-    def is_ready(self):
-        with contextlib.suppress(OSError):
-            return call(f"{self.url}/-/ready")[0] == 200
+                                        f"--storage.tsdb.path={self.folder / 'tsdb'}", "--web.listen-address=127.0.0.1:0"], folder)
+        address = wait_for("prometheus to listen", lambda: re.search(r'msg="Listening on".* address=(\S+)', self.log.read_text()),
+                           each=self.alive)[1]
+        self.url = f"http://{address}"
+        wait_for("prometheus to be ready", lambda: call(f"{self.url}/-/ready")[0] == 200, each=self.alive)
 
     def api(self, path, **parameters):
         """The data of an answer of its API; an error there is a failure."""
@@ -173,12 +168,6 @@ def promtool(*arguments, given=None):
     done = subprocess.run(["promtool", *map(str, arguments)], input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def temporary_folder():
