@@ -1,5 +1,6 @@
 #include "switchyard/admin/admin.hpp"
 
+#include "dashboard.hpp"
 #include "event_stream.hpp"
 #include "format.hpp"
 #include "queries.hpp"
@@ -72,13 +73,16 @@ public:
     const auto& r = x->request();
     if (r.path == "/healthz")
       return reply_json(x, 200, {{"status", "ok"}});
-    if (!authorized(r))
+    const auto* page = find_dashboard_file(r.path);
+    if (!page && !authorized(r)) // a browser cannot send a token with the page, which has nothing to hide
       return refuse(x, errc::unauthorized, "the admin token is missing or wrong: send Authorization: Bearer TOKEN",
                     {"WWW-Authenticate", "Bearer"});
     if (const auto why = refusal_of_page(r))
       return reply_json(x, 403, error_object("forbidden", *why));
     const bool get = r.method == "GET" || r.method == "HEAD";
     const bool post = r.method == "POST";
+    if (page)
+      return get ? x->reply(200, dashboard_headers(*page), std::string{page->text}) : wrong_method(x, "GET");
     constexpr std::string_view one_circuit = "/admin/circuits/";
     if (r.path.starts_with(one_circuit) && r.path.size() > one_circuit.size())
       return post ? change_one(x, r.path.substr(one_circuit.size())) : wrong_method(x, "POST");
@@ -88,7 +92,7 @@ public:
       return post ? reload(x) : wrong_method(x, "POST");
     const auto found = readers().find(r.path);
     if (found == readers().end())
-      return refuse(x, errc::not_found, "there is nothing at " + r.path + "; see / for what there is");
+      return refuse(x, errc::not_found, "there is nothing at " + r.path + "; see /admin for what there is");
     if (r.path == "/admin/events" && r.method == "HEAD")
       return wrong_method(x, "GET");
     return get ? (this->*found->second)(x) : wrong_method(x, "GET");
@@ -99,7 +103,7 @@ private:
 
   static const std::map<std::string, reader, std::less<>>& readers() {
     static const std::map<std::string, reader, std::less<>> all{
-        {"/", &api::index},
+        {"/admin", &api::index},
         {"/metrics", &api::metrics},
         {"/admin/health", &api::health},
         {"/admin/budgets", &api::budgets},
@@ -138,6 +142,7 @@ private:
     headers.add("Content-Type", "text/plain; charset=utf-8");
     x->reply(200, headers,
              "Switchyard admin\n\n"
+             "GET  /                       the dashboard, for a browser\n"
              "GET  /metrics                Prometheus exposition\n"
              "GET  /admin/circuits         all circuits\n"
              "POST /admin/circuits/{id}    {\"mode\":\"auto\"|\"forced_open\"|\"disabled\"} or {\"reset\":true}\n"

@@ -7,8 +7,8 @@ using namespace switchyard::admin::test;
 
 namespace {
 
-constexpr std::string_view readable[] = {
-    "/", "/metrics", "/admin/circuits", "/admin/health", "/admin/telemetry", "/admin/config", "/admin/events"};
+constexpr std::string_view readable[] = {"/admin",           "/metrics",      "/admin/circuits", "/admin/health",
+                                         "/admin/telemetry", "/admin/config", "/admin/events"};
 
 config with_token() {
   auto c = three_routes();
@@ -18,7 +18,7 @@ config with_token() {
 
 } // namespace
 
-TEST_CASE("with a token every path but /healthz needs it") {
+TEST_CASE("with a token every path but /healthz and the dashboard's files needs it") {
   running_admin admin{with_token()};
   CHECK(admin.call("GET", "/healthz").status == 200);
   for (const auto path : readable) {
@@ -130,7 +130,9 @@ TEST_CASE("HEAD is answered as GET, without a body") {
 
 TEST_CASE("an unknown path is 404 and says so") {
   running_admin admin;
-  for (const auto* path : {"/admin", "/admin/", "/admin/circuits/", "/Metrics", "/admin/nothing", "/v1/models"}) {
+  for (const auto* path :
+       {"/index.html", "/dashboard", "/dashboard/", "/dashboard/index.html", "/dashboard/../main.js",
+        "/dashboard/nothing.js", "/admin/", "/admin/circuits/", "/Metrics", "/admin/nothing", "/v1/models"}) {
     INFO(path);
     const auto got = admin.call("GET", path);
     CHECK(got.status == 404);

@@ -5,11 +5,11 @@
 using namespace switchyard;
 using namespace switchyard::admin::test;
 
-TEST_CASE("the start page names every path") {
+TEST_CASE("the list of paths names every path") {
   running_admin admin;
-  const auto got = admin.call("GET", "/");
+  const auto got = admin.call("GET", "/admin");
   CHECK(got.status == 200);
-  for (const auto* path : {"/metrics", "/admin/circuits", "/admin/health", "/admin/budgets", "/admin/usage",
+  for (const auto* path : {"/ ", "/metrics", "/admin/circuits", "/admin/health", "/admin/budgets", "/admin/usage",
                            "/admin/telemetry", "/admin/config", "/admin/events", "/healthz"})
     CHECK(has(got.body, path));
 }
