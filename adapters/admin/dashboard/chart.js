@@ -53,13 +53,14 @@ export class Chart {
     this.noData.hidden = known;
     this.#drawing.setAttribute('viewBox', `0 0 ${width} ${height}`);
     this.#drawing.replaceChildren(
-      ...this.#frame(width, known && highest > 0 ? this.#format(highest) : ''),
+      ...this.#frame(width),
       ...this.#lines.flatMap(({ field }, place) => this.#line(field, place, scale)).reverse(),
+      shape('text', { x: 2, y: edge.top + 11 }, known && highest > 0 ? this.#format(highest) : ''),
     );
     this.#describe(highest, known);
   }
 
-  #frame(width, highest) {
+  #frame(width) {
     const bottom = height - edge.bottom;
     const times = [
       [0, 'start'],
@@ -69,7 +70,7 @@ export class Chart {
     return [
       shape('line', { class: 'axis', x1: 0, x2: width, y1: bottom + 0.5, y2: bottom + 0.5 }),
       shape('line', { class: 'grid', x1: 0, x2: width, y1: edge.top + 0.5, y2: edge.top + 0.5 }),
-      shape('text', { x: width - 2, y: edge.top + 11, 'text-anchor': 'end' }, highest),
+      
       ...times.map(([place, anchor]) =>
         shape(
           'text',

@@ -23,7 +23,7 @@ export class CircuitTable {
     const table = section.querySelector('table');
     this.#note = section.querySelector('small');
     this.#empty = section.querySelector('.empty');
-    this.#rows = new Rows(table.tBodies[0], ({ id }) => new CircuitRow(table, id, act));
+    this.#rows = new Rows(table.tBodies[0], ({ circuit }) => new CircuitRow(table, circuit.id, act));
   }
 
   /** `limits(id)` has the settings of a circuit's profile, or nothing. */

@@ -35,7 +35,7 @@ function makeFallbackRow(table, { request, steps }) {
 
 function stepItem(step) {
   const who = [step.route, step.provider && step.provider !== step.route ? `(${step.provider})` : ''].filter(Boolean).join(' ');
-  if (!step.called) return element('li', { class: 'refused' }, element('b', {}, who || 'a route'), ` not called: ${words(step.class)}`);
+  if (!step.called) return element('li', { class: 'refused' }, element('b', {}, who || 'a route'), step.class ? ` not called: ${words(step.class)}` : ' not called');
   const how = step.success ? 'answered' : words(step.class ?? 'failed');
   const status = step.status == null ? '' : ` ${step.status}`;
   return element('li', { class: step.success ? 'good' : 'bad' }, element('b', {}, who), ` ${how}${status}, ${span(step.latency_ms)}`);

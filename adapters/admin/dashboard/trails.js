@@ -1,7 +1,7 @@
 // Puts the attempts and refusals of a request together: the trail that is shown of a request that fell back.
 
 const openRequests = 1_000; // whose end has not come; the oldest are forgotten
-const shown = 20;
+const shown = 12;
 
 export class Trails {
   #steps = new Map(); // by request id, while it runs
@@ -63,6 +63,9 @@ export class Trails {
     const steps = this.#steps.get(request.request_id) ?? [];
     this.#steps.delete(request.request_id);
     if (!request.fallbacks && request.code !== 'fallback_exhausted') return false;
+    // The log has no refusals, but the requested route comes first in every trail.
+    if (steps[0]?.called && steps[0].route !== request.requested_route)
+      steps.unshift({ route: request.requested_route, class: null, called: false });
     this.#finished = [{ request, steps }, ...this.#finished].slice(0, shown);
     return true;
   }

@@ -93,6 +93,14 @@ class Packages(DevTest):
         self.assertEqual(list(tools.glob("*.deb")), [])
 
     @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
+    def test_chromium_is_installed_only_where_there_is_none(self):
+        self.checkout.program("tools/chromium", "")
+        self.run_dev("setup", MISSING="chromium")
+        self.assertEqual(self.checkout.calls_of("apt-get"), [])
+        self.run_dev("setup", MISSING="chromium", PATH=self.checkout.path_without("chromium"))
+        self.assertTrue(self.checkout.calls_of("apt-get")[-1].endswith(" chromium"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "as another user, sudo would be asked")
     def test_a_failing_apt_ends_it(self):
         self.run_dev("setup", status=1, MISSING="cmake", APT_STATUS="100")
 
@@ -250,6 +258,32 @@ class Clients(DevTest):
         self.run_dev("test", "--clients")
         self.checkout.program("tests/clients/run", "#!/bin/sh\nexit 1\n")
         self.assertEqual(self.last_line(self.run_dev("test", "--clients", status=1)), "0 passed, 1 failed")
+
+
+class Dashboard(DevTest):
+    def test_its_tests_count_too(self):
+        result = self.run_dev("test", status=1, DASHBOARD_COUNTS="5 2", DASHBOARD_STATUS="1")
+        self.assertEqual(self.last_line(result), "9 passed, 2 failed")
+
+    def test_alone_and_filtered(self):
+        result = self.run_dev("test", "--dashboard", "an outage", DASHBOARD_COUNTS="1 0", **self.kit())
+        self.assertEqual(self.last_line(result), "1 passed, 0 failed")
+        self.assertIn("--filter an outage", self.checkout.calls_of("run")[-1])
+        self.assertEqual(self.checkout.calls_of("ctest"), [])
+
+    def test_what_could_not_run_is_a_failure(self):
+        result = self.run_dev("test", status=1, DASHBOARD_STATUS="2")
+        self.assertEqual(self.last_line(result), "4 passed, 1 failed")
+
+    def test_a_missing_browser_is_a_failure(self):
+        self.checkout.install("tests/dashboard/run")
+        result = self.run_dev("test", "--dashboard", status=1, PATH=self.checkout.path_without("chromium"))
+        self.assertEqual(self.last_line(result), "0 passed, 1 failed")
+        self.assertIn("chromium is needed", result.stderr)
+
+    def test_tsan_runs_no_gateway(self):
+        self.run_dev("test", "--preset", "tsan")
+        self.assertEqual(self.checkout.calls_of("run"), [])
 
 
 class Running(DevTest):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 COPIED = ["dev", ".ci/run", "examples/gateway/stack.sh", "examples/gateway/demo.json.in", "CMakePresets.json",
-          "tests/conformance/check.py", "tests/conformance/expected-failures.txt", "tests/clients/run", "tests/clients/package.json",
+          "tests/conformance/check.py", "tests/conformance/expected-failures.txt", "tests/support/node_tests.sh", "tests/clients/run", "tests/clients/package.json",
           "tests/clients/package-lock.json", "tests/clients/.npmrc", "tests/clients/openai.test.mjs"]
 
 # Each fake appends its command line to $CALLS first.
@@ -46,6 +46,10 @@ for argument; do
   [[ $argument != --test-reporter-destination=/* ]] || printf '%s\\n' "$CLIENTS_REPORT" >"${argument#*=}"
 done
 exit "${CLIENTS_STATUS:-0}"
+"""
+# The tests of the dashboard: the last argument is the file for the counts.
+DASHBOARD = """echo "${DASHBOARD_COUNTS:-0 0}" >"${!#}"
+exit "${DASHBOARD_STATUS:-0}"
 """
 NPM = """exit "${NPM_STATUS:-0}"
 """
@@ -114,12 +118,17 @@ class Checkout:
             self.program(f"{build}/gateway/switchyard-gateway", SERVER)
             self.program(f"{build}/faulty_provider/switchyard-faulty-provider", SERVER)
             self.program(f"{build}/demo/switchyard-demo", DEMO)
+        self.program("tests/dashboard/run", note + DASHBOARD)
         for target in ("sse", "http"):
             self.program(f"build/fuzz/tests/fuzz/{target}_fuzz", FUZZER)
         return self
 
     def __exit__(self, *_):
         self._folder.cleanup()
+
+    def install(self, name):
+        """The project's own file in place of its fake."""
+        shutil.copy(ROOT / name, self.root / name)
 
     def program(self, name, text):
         path = self.root / name
