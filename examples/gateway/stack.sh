@@ -49,7 +49,7 @@ print_stack() {
   cat <<TXT
 
   gateway     $gateway
-  admin       $admin/
+  dashboard   $admin/
   metrics     $admin/metrics
   providers   $primary (errs now and then), $backup
   config      $stack_folder/demo.json

@@ -91,7 +91,7 @@ dashboardTest('an action is done with the keyboard alone, and the focus can be s
     if (at.row === 'primary' && at.name === 'Force open') break;
   }
   assert.equal(passed.at(-1).name, 'Force open', JSON.stringify(passed));
-  assert.equal(passed[0].name, 'Skip to the circuits');
+  assert.equal(passed[0].name, 'Skip to the figures');
   for (const at of passed) assert.ok(at.outline !== 'none' && at.x >= 0, `the focus is not seen: ${JSON.stringify(at)}`);
 
   await page.keyboard.press('Enter');

@@ -103,7 +103,7 @@ dashboardTest('after a restart the page shows the circuits of the new gateway', 
   await stack.gateway.stop();
   const connection = page.locator('#connection');
   await eventually(async () => assert.match(await connection.textContent(), /Connection lost\. .*Figures are those of \d\d:\d\d:\d\d\./));
-  assert.equal(await page.locator('main').getAttribute('data-stale'), 'true');
+  assert.equal(await page.locator('main').getAttribute('data-figures'), 'stale');
   const mark = await page.locator('#circuits h2').evaluate((title) => getComputedStyle(title, '::after').content);
   assert.equal(mark, '"not up to date"');
   assert.equal(await pill(primary).textContent(), 'open'); // what was known is still there
@@ -112,7 +112,7 @@ dashboardTest('after a restart the page shows the circuits of the new gateway', 
   await stack.restartGateway();
   await stack.live();
   await eventually(async () => assert.equal(await pill(primary).textContent(), 'closed'));
-  assert.equal(await page.locator('main').getAttribute('data-stale'), 'false');
+  assert.equal(await page.locator('main').getAttribute('data-figures'), 'current');
   await stack.ask();
   await eventually(async () => assert.equal(await cell(primary, 'Streak').textContent(), '1 of 2')); // events come again
 });

@@ -12,6 +12,7 @@ export class Chart {
   #title;
   #figures;
   #drawing;
+  #noData;
   #points = [];
 
   /**
@@ -27,10 +28,10 @@ export class Chart {
     const legend = lines.map(({ name }, place) =>
       element('span', { class: `legend line-${place}` }, element('i', { 'aria-hidden': 'true' }), `${name} `, this.#figures[place]),
     );
-    this.noData = element('span', { class: 'no-data' }, noData);
+    this.#noData = element('span', { class: 'no-data', hidden: '' }, noData);
     figure.append(
       element('figcaption', {}, element('span', { class: 'chart-title' }, title), ...legend),
-      element('div', { class: 'plot' }, this.#drawing, this.noData),
+      element('div', { class: 'plot' }, this.#drawing, this.#noData),
     );
     new ResizeObserver(() => this.#draw()).observe(this.#drawing);
   }
@@ -50,7 +51,8 @@ export class Chart {
       x: (place) => edge.left + (place * (width - edge.left - edge.right)) / (this.#points.length - 1),
       y: (value) => height - edge.bottom - (value * (height - edge.top - edge.bottom)) / (highest || 1),
     };
-    this.noData.hidden = known;
+    // Before the first answer there is nothing to say.
+    this.#noData.hidden = known || this.#points.every(({ rate }) => rate === null);
     this.#drawing.setAttribute('viewBox', `0 0 ${width} ${height}`);
     this.#drawing.replaceChildren(
       ...this.#frame(width),

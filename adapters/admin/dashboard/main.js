@@ -154,6 +154,12 @@ async function readLog() {
   waiting = null;
   for (const [name, data] of late) if (!known.has(data.request_id)) take(name, data);
   showFallbacks();
+  drawCharts();
+}
+
+function drawCharts() {
+  const points = history.points(api.now());
+  charts.forEach((chart) => chart.show(points));
 }
 
 function take(name, data) {
@@ -190,7 +196,7 @@ let asOf = null; // when figures last came
 
 function noteTime() {
   asOf = Date.now();
-  byId('main').dataset.stale = 'false';
+  if (live) byId('main').dataset.figures = 'current';
 }
 
 async function onState(state, problem, delay) {
@@ -198,7 +204,7 @@ async function onState(state, problem, delay) {
   connection.box.dataset.state = state === 'connecting' && asOf ? 'lost' : state;
   connection.retry.hidden = state !== 'lost';
   byId('forget').hidden = api.token === null;
-  byId('main').dataset.stale = String(!live);
+  if (!live && asOf) byId('main').dataset.figures = 'stale';
   if (live) {
     setText(connection.text, 'Live');
     const reading = readLog(); // first of all: it puts off the events that come meanwhile
@@ -244,9 +250,6 @@ byId('forget').addEventListener('click', () => {
 setInterval(() => {
   if (live) circuitTable.tick(performance.now());
 }, 250);
-setInterval(() => {
-  const points = history.points(api.now());
-  charts.forEach((chart) => chart.show(points));
-}, 1000);
-setInterval(askAll, 5_000);
+setInterval(drawCharts, 1_000);
+setInterval(askAll, 5_000); // what changes without an event
 stream.run();
