@@ -73,6 +73,7 @@ struct budget_state {
   void configure(const std::vector<budget_settings>& budgets) {
     commit();
     ledger->reconfigure(budgets);
+    announce();
   }
 
   void schedule() {

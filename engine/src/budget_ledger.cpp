@@ -54,14 +54,19 @@ void budget_ledger::name_budgets() {
 }
 
 void budget_ledger::reconfigure(std::vector<budget_settings> budgets) {
-  const auto before = std::exchange(names_, {});
-  budgets_ = std::move(budgets);
+  const auto names = std::exchange(names_, {});
+  const auto before = std::exchange(budgets_, std::move(budgets));
   name_budgets();
   for (auto it = ledgers_.begin(); it != ledgers_.end();) {
-    const auto found = by_name_.find(before[it->second.budget]);
-    if (found != by_name_.end())
-      it->second.budget = found->second;
-    it = found == by_name_.end() ? ledgers_.erase(it) : std::next(it);
+    auto& [name, l] = *it;
+    if (const auto found = by_name_.find(names[l.budget]); found != by_name_.end()) {
+      l.budget = found->second;
+      moved(name, l); // the limits may be others
+      ++it;
+    } else {
+      gone_.push_back({name, l.tenant, before[l.budget].route, before[l.budget].window, {}, {}, {}});
+      it = ledgers_.erase(it);
+    }
   }
   std::erase_if(changed_, [&](const std::string& name) { return !ledgers_.contains(name); });
 }
@@ -267,7 +272,7 @@ void budget_ledger::restore(const stored_budget& from, wall_time now, wall_time 
 
 std::vector<budget_share> budget_ledger::take_shares(wall_time wall) {
   end_due_windows(steady(wall));
-  std::vector<budget_share> all;
+  auto all = std::exchange(gone_, {});
   for (const auto& name : std::exchange(moved_, {})) {
     const auto found = ledgers_.find(name);
     if (found == ledgers_.end())

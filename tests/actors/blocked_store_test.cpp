@@ -41,6 +41,7 @@ budget_actor::behavior_type blocked_budgets(budget_actor::pointer self, mailbox_
       },
       [box](const settle_budget&) { ++box->settlements; },
       [](const describe_budgets&) { return std::vector<budget_figures>{}; },
+      [](const configure_budgets&) {},
       [](const commit_budgets&) {},
   };
 }

@@ -27,11 +27,14 @@ constexpr auto key_limit = 2min; ///< with all tries
 
 } // namespace
 
-asio::awaitable<std::optional<reply>> submit(std::uint16_t port, std::string key, std::string request_id) {
+asio::awaitable<std::optional<reply>> submit(std::uint16_t port, std::string key, std::string request_id,
+                                             std::string tenant_key) {
   http::request<http::string_body> request{http::verb::post, "/v1/chat/completions", 11};
   request.set(http::field::host, "localhost");
   request.set("Idempotency-Key", key);
   request.set("X-Request-Id", request_id);
+  if (!tenant_key.empty())
+    request.set(http::field::authorization, "Bearer " + tenant_key);
   request.body() = R"({"model":"chat","messages":[{"role":"user","content":")" + key + R"("}]})";
   request.prepare_payload();
 
@@ -57,7 +60,8 @@ std::optional<reply> submit_and_wait(std::uint16_t port, const std::string& key,
   return got.get();
 }
 
-retrying_clients::retrying_clients(std::uint16_t port, std::uint64_t seed) : port_(port), random_(seed) {
+retrying_clients::retrying_clients(std::uint16_t port, std::uint64_t seed, std::string tenant_key)
+    : port_(port), tenant_key_(std::move(tenant_key)), random_(seed) {
   for (unsigned i = 0; i < count; ++i)
     asio::co_spawn(context_, run(i), asio::detached);
   thread_ = std::thread{[this] { context_.run(); }};
@@ -93,10 +97,11 @@ asio::awaitable<bool> retrying_clients::submit_until_answered(unsigned number, s
   const auto end = std::chrono::steady_clock::now() + key_limit;
   for (int tries = 0; std::chrono::steady_clock::now() < end; ++tries) {
     const auto request_id = key + "." + std::to_string(number) + "." + std::to_string(tries);
-    if (const auto got = co_await submit(port_, key, request_id); got && got->status != 503) {
+    if (const auto got = co_await submit(port_, key, request_id, tenant_key_); got && got->status != 503) {
       heard(key, *got);
       co_return got->status == 200;
     }
+    ++retries_;
     pause.expires_after(std::chrono::milliseconds{1 + random_() % 10});
     co_await pause.async_wait(asio::use_awaitable);
   }

@@ -23,7 +23,9 @@ struct reply {
 };
 
 /// One submit of a key, whose body names the key too; nothing when the connection broke before its answer was whole.
-boost::asio::awaitable<std::optional<reply>> submit(std::uint16_t port, std::string key, std::string request_id);
+/// `tenant_key` may be empty.
+boost::asio::awaitable<std::optional<reply>> submit(std::uint16_t port, std::string key, std::string request_id,
+                                                    std::string tenant_key = {});
 
 /// The same, waited for.
 std::optional<reply> submit_and_wait(std::uint16_t port, const std::string& key, const std::string& request_id);
@@ -34,7 +36,7 @@ class retrying_clients {
 public:
   static constexpr unsigned count = 64;
 
-  retrying_clients(std::uint16_t port, std::uint64_t seed);
+  retrying_clients(std::uint16_t port, std::uint64_t seed, std::string tenant_key = {});
   ~retrying_clients();
   retrying_clients(const retrying_clients&) = delete;
   retrying_clients& operator=(const retrying_clients&) = delete;
@@ -46,6 +48,8 @@ public:
   const std::map<std::string, std::string>& answers() const { return answers_; }
   /// Keys that were refused as interrupted.
   const std::set<std::string>& interrupted() const { return interrupted_; }
+  /// How often something had to be tried again.
+  std::uint64_t retries() const { return retries_; }
   /// What should not have happened.
   const std::vector<std::string>& problems() const { return problems_; }
 
@@ -55,6 +59,8 @@ private:
   void heard(const std::string& key, const reply& r);
 
   std::uint16_t port_;
+  std::string tenant_key_;
+  std::uint64_t retries_ = 0;
   std::mt19937_64 random_;
   std::atomic<bool> stop_{false};
   std::map<std::string, std::string> answers_;

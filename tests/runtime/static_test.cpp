@@ -1,5 +1,8 @@
 #include "fixture.hpp"
 
+#include "switchyard/runtime/stream.hpp"
+
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
 using namespace switchyard;
@@ -46,10 +49,12 @@ TEST_CASE("when the real routes fail a static provider gives its answer, marked,
 
 TEST_CASE("who asks for a stream gets the static answer as one, whole") {
   auto runtime = start(with_static_answer(), with_provider(nullptr));
+  asio::io_context io; // where nothing comes to be done
+  const auto sink = make_sink(io.get_executor(), {}, [](std::string_view) -> asio::awaitable<void> { co_return; });
   auto q = chat_request();
   q.route = "sorry";
   q.body = R"({"messages":[],"stream":true})";
-  const auto result = value_of(runtime.async_stream(std::move(q), nullptr_sink(), asio::use_future));
+  const auto result = value_of(runtime.async_stream(std::move(q), sink, asio::use_future));
   REQUIRE(result);
   CHECK_FALSE(result->streamed); // it came at once
   CHECK(result->headers.find("Content-Type") == "text/event-stream");

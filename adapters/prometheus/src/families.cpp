@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 namespace switchyard::metrics {
 namespace {
@@ -96,6 +97,7 @@ families::families(const known_names& names)
 void families::add_circuit(const known_circuit& c) {
   using enum circuit_state;
   auto& series = circuits_.add(c.id, labels_of(c));
+  series.show();
   rejected(series);
   for (const auto& [from, to] : {std::pair{closed, open}, std::pair{open, half_open}, std::pair{open, closed},
                                  std::pair{half_open, open}, std::pair{half_open, closed}})
@@ -106,6 +108,18 @@ void families::add_circuit(const known_circuit& c) {
 void families::add_fallbacks(const known_route& r) {
   for (std::size_t i = 1; i < r.chain.size(); ++i)
     fallbacks(r.chain[i - 1], r.chain[i]);
+}
+
+void families::show_only(const known_names& names) {
+  std::set<std::string_view> circuits, providers(names.providers.begin(), names.providers.end());
+  for (const auto& c : names.circuits)
+    circuits.insert(c.id);
+  circuits_.for_each([&](circuit_series& c) {
+    if (!circuits.contains(c.labels.at("circuit")))
+      c.shown.store(false, std::memory_order_relaxed);
+  });
+  providers_.for_each(
+      [&](provider_series& p) { p.shown.store(providers.contains(p.name), std::memory_order_relaxed); });
 }
 
 route_series& families::route(std::string_view id) {
@@ -265,11 +279,16 @@ std::vector<prometheus::MetricFamily> families::collect() const {
   auto slow = gauge("switchyard_circuit_slow_call_rate", "Slow calls among those in a circuit's window, 0 to 1.");
   auto score = gauge("switchyard_health_score", "Health of a provider, 0 to 1.");
   circuits_.for_each([&](const circuit_series& c) {
+    if (!c.shown.load(std::memory_order_relaxed))
+      return;
     add_gauge(state, c.labels, c.state_value());
     add_gauge(failures, c.labels, c.failure_rate.get());
     add_gauge(slow, c.labels, c.slow_call_rate.get());
   });
-  providers_.for_each([&](const provider_series& p) { add_gauge(score, {{"provider", p.name}}, p.score.get()); });
+  providers_.for_each([&](const provider_series& p) {
+    if (p.shown.load(std::memory_order_relaxed))
+      add_gauge(score, {{"provider", p.name}}, p.score.get());
+  });
 
   std::vector<prometheus::MetricFamily> all;
   all.push_back(std::move(state));

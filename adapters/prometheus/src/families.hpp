@@ -21,6 +21,8 @@ public:
   void add_fallbacks(const known_route& r);
   void add_tenant(const std::string& t) { tenants_.add(t); }
   void add_provider(const std::string& p) { providers_.add(p, p); }
+  /// Gauges of other circuits and providers show no more, until they are added again.
+  void show_only(const known_names& names);
   void add_circuit(const known_circuit& c);
 
   void on(const circuit_state_event& e);

@@ -9,12 +9,12 @@
 namespace switchyard::metrics {
 
 metrics::metrics(const known_names& names) : families_(std::make_unique<families>(names)) {
-  add(names);
+  configure(names);
 }
 
 metrics::~metrics() = default;
 
-void metrics::add(const known_names& names) {
+void metrics::configure(const known_names& names) {
   for (const auto& c : names.circuits)
     families_->add_circuit(c);
   for (const auto& r : names.routes)
@@ -25,6 +25,7 @@ void metrics::add(const known_names& names) {
     families_->add_tenant(t);
   for (const auto& p : names.providers)
     families_->add_provider(p);
+  families_->show_only(names);
 }
 
 void metrics::add_circuit(const known_circuit& circuit) {

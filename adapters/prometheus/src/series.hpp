@@ -97,11 +97,23 @@ struct circuit_series {
   explicit circuit_series(prometheus::Labels l) : labels(std::move(l)) {}
 
   prometheus::Labels labels;
+  std::atomic<bool> shown{false}; ///< its gauges
   std::atomic<circuit_state> state{circuit_state::closed};
   std::atomic<circuit_mode> mode{circuit_mode::automatic};
   optional_gauge failure_rate, slow_call_rate;
   lazy_counter rejected;
   std::array<std::array<lazy_counter, 3>, 3> transitions; ///< by state before and after
+
+  /// One that was gone comes back as a new one.
+  void show() noexcept {
+    if (shown.load(std::memory_order_relaxed))
+      return;
+    state.store(circuit_state::closed, std::memory_order_relaxed);
+    mode.store(circuit_mode::automatic, std::memory_order_relaxed);
+    failure_rate.set(std::nullopt);
+    slow_call_rate.set(std::nullopt);
+    shown.store(true, std::memory_order_relaxed);
+  }
 
   /// switchyard_circuit_state: 0 closed, 1 open, 2 half_open, 3 forced_open, 4 disabled [M].
   double state_value() const noexcept {
@@ -137,6 +149,7 @@ struct provider_series {
   explicit provider_series(std::string provider) : name(std::move(provider)) {}
 
   std::string name;
+  std::atomic<bool> shown{false}; ///< its gauge
   optional_gauge score;
 };
 

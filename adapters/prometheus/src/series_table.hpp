@@ -42,6 +42,12 @@ public:
 
   /// Calls `f` with every series, in the order in which they were added.
   template <class F>
+  void for_each(F f) {
+    std::lock_guard lock(mutex_);
+    for (auto& n : nodes_)
+      f(n.value);
+  }
+  template <class F>
   void for_each(F f) const {
     std::lock_guard lock(mutex_);
     for (const auto& n : nodes_)

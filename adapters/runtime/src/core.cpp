@@ -73,10 +73,10 @@ void check_bodies(const config& c, std::vector<setting_problem>& problems) {
   };
   for (const auto& [name, circuit] : c.circuits)
     if (circuit.canary)
-      check(child_pointer(child_pointer("/circuits", name), "canary/body"), circuit.canary->body);
+      check(child_pointer("/circuits", name) + "/canary/body", circuit.canary->body);
   for (const auto& [name, provider] : c.providers)
     if (provider.type == provider_settings::kind::static_answer)
-      check(child_pointer(child_pointer("/providers", name), "body"), provider.static_body);
+      check(child_pointer("/providers", name) + "/body", provider.static_body);
 }
 
 } // namespace

@@ -89,7 +89,8 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
   std::vector<std::string> warnings;
   connect(*next, &before, *registry_, warnings);
   configure_guarded(*next);
-  metrics_->add(names_of(*next));
+  forget_circuits(*next, *before.routes);
+  metrics_->configure(names_of(*next));
   caf::scoped_actor self{*system_};
   self->request(directory_, seconds{10}, configure_circuits{})
       .receive([](const done&) {},
@@ -102,7 +103,6 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
   tell(*budgets_, configure_budgets{settings.budgets});
   configured_.store(next);
   tell(*health_, configure_health{settings.health, next->health});
-  forget_circuits(*next, *before.routes);
   for (const auto& w : warnings)
     shared_->log(log_level::warning, w);
 }

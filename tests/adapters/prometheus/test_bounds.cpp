@@ -73,7 +73,7 @@ TEST_CASE("names that are added later get series of their own, known ones keep t
   auto names = two_of_each();
   names.routes.push_back({"late", "alpha", "", ""});
   names.providers.push_back("gamma");
-  f.m.add(names);
+  f.m.configure(names);
   f.m.add_circuit({"payments", "payments", "", ""});
   f.m.add_circuit({"payments", "somebody else", "", ""});
   f.request(served("late"));
@@ -85,6 +85,22 @@ TEST_CASE("names that are added later get series of their own, known ones keep t
   CHECK(f.value("requests_total", {{"route", "other"}}) == 1);
   CHECK(f.value("health_score", {{"provider", "gamma"}}) == 1);
   CHECK(f.series("circuit_state") == 3);
+}
+
+TEST_CASE("gauges of what a reload took away kept their alerts up: they go, counters stay [M]") {
+  metrics_fixture f;
+  f.change("alpha", circuit_state::closed, circuit_state::open);
+  f.m.on_event(health_event{"alpha", 0.5});
+  auto names = two_of_each();
+  names.circuits.erase(names.circuits.begin());
+  names.providers.erase(names.providers.begin());
+  f.m.configure(names);
+  CHECK_FALSE(f.value("circuit_state", {{"circuit", "alpha"}}));
+  CHECK_FALSE(f.value("health_score", {{"provider", "alpha"}}));
+  CHECK(f.value("circuit_transitions_total", {{"circuit", "alpha"}, {"to", "open"}}) == 1);
+  CHECK(f.series("circuit_state") == 1);
+  f.m.configure(two_of_each());
+  CHECK(f.value("circuit_state", {{"circuit", "alpha"}}) == 0); // one that comes back is a new one
 }
 
 TEST_CASE("far more circuits than expected are all found [U5]") {

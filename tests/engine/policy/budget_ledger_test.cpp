@@ -234,3 +234,21 @@ TEST_CASE("a refusal speaks of the budget that refuses longest, and first of one
         "this request is estimated at 0.0006 cost, more than the budget of 0.0005 cost in 1h for each "
         "tenant and route chat");
 }
+
+TEST_CASE("other budgets keep the ledgers of those that are about the same, and drop the others' [U1]") {
+  budget_world w({budget(2), budget({}, 1000, {}, 2h)});
+  CHECK(w.reserve({1, 100, 0}));
+  w.ledger.take_shares(w.now);
+  w.ledger.reconfigure({budget({}, {}, 5.0, 3h), budget(1)});
+  const auto shares = w.ledger.take_shares(w.now);
+  REQUIRE(shares.size() == 2);
+  CHECK(shares[0].window == 2h); // gone
+  CHECK_FALSE(shares[0].tokens);
+  CHECK(shares[1].requests == 1.0); // of another limit
+  CHECK_FALSE(w.reserve());
+  CHECK(w.last.message == "the budget of 1 requests in 1h for each tenant and all routes is used up");
+  w.settle(1, budget_amount{1, 900, 0}); // what was reserved of one that is gone is settled without effect
+  CHECK(w.ledger.reservations() == 0);
+  w.now += 1h;
+  CHECK(w.reserve());
+}

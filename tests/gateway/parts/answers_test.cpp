@@ -95,11 +95,13 @@ TEST_CASE("a cached answer says so, with its age, and a stale one that it is deg
   CHECK(hit.find("X-Switchyard-Attempts") == "0");
   CHECK(hit.find("Age") == "90");
   CHECK_FALSE(hit.contains("X-Switchyard-Degraded"));
-  r.stale = true;
+  r.degraded = degradation::stale;
   r.attempts = 3;
   const auto stale = result_headers("id", r);
   CHECK(stale.find("X-Switchyard-Degraded") == "stale");
   CHECK(stale.find("X-Switchyard-Attempts") == "3");
+  r.degraded = degradation::static_answer;
+  CHECK(result_headers("id", r).find("X-Switchyard-Degraded") == "static");
 }
 
 TEST_CASE("an error of the gateway has every field of the contract") {

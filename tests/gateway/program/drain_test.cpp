@@ -167,13 +167,3 @@ TEST_CASE("a second signal ends the grace") {
   CHECK(g.process.wait_end() == 0);
   CHECK(running.receive().status != 200);
 }
-
-TEST_CASE("SIGHUP does not end the program: reloading is not available") {
-  drained_gateway g{"10m"};
-  g.process.signal(SIGHUP);
-  CHECK(http::test::eventually(
-      [&] { return g.folder.read("err.log").find("reloading is not available") != std::string::npos; }));
-  auto c = g.process.client();
-  REQUIRE(c.send(get_ready));
-  CHECK(c.receive().status == 200);
-}

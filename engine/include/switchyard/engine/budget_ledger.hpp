@@ -65,7 +65,8 @@ public:
   void still_changed(std::span<const stored_budget> ledgers);
 
   /// The ledgers of which another share is used since the last call: charged, given back, restored, or at the end of
-  /// their window, where it is 0. To be asked for after every change: what was not told yet is not forgotten either.
+  /// their window, where it is 0. One that went with its budget has no share. To be asked for after every change: what
+  /// was not told yet is not forgotten either.
   std::vector<budget_share> take_shares(wall_time now);
   /// How long until a window ends, at least; nothing when there is none.
   std::optional<duration> next_end(wall_time now);
@@ -112,6 +113,7 @@ private:
   ledger_map ledgers_;
   std::unordered_map<budget_reservation, hold> held_;
   std::vector<std::string> changed_, moved_;
+  std::vector<budget_share> gone_;             ///< with their budgets, and not yet told
   std::multimap<wall_time, std::string> ends_; ///< of windows that have begun, by `steady`; one may have begun earlier
   std::size_t look_at_ = 1024;                 ///< with so many ledgers those without a window go
   std::uint64_t windows_ = 0;                  ///< that ever began

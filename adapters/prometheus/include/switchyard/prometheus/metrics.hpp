@@ -50,9 +50,10 @@ public:
   void request_started() noexcept;
   void request_finished() noexcept;
 
-  /// Adds names, after a reload of the configuration or for a circuit that an embedding program made; its own
-  /// number of those is its own bound. Known ones stay as they are; series are never taken away.
-  void add(const known_names& names);
+  /// Takes the names of another configuration. Counters go on counting, those of names that are gone stay; gauges of
+  /// circuits and providers that are gone show no more, or their alerts would never clear.
+  void configure(const known_names& names);
+  /// Adds a circuit that an embedding program made; its own number of those is its own bound.
   void add_circuit(const known_circuit& circuit);
 
   /// The text exposition (version 0.0.4). Costs time in the number of series.
