@@ -23,6 +23,7 @@ dashboardTest('an outage is seen from its first failure to its recovery', cooled
   assert.equal(await stack.ask(), 200);
   await eventually(async () => assert.equal(await pill(primary).textContent(), 'open'));
   assert.equal(await cell(primary, 'Trips').textContent(), '1');
+  assert.equal(await page.title(), '(1) Switchyard');
   assert.equal(await page.locator('#news').textContent(), 'Circuit primary is open');
   await showsCountdown(page, primary);
 
@@ -37,6 +38,7 @@ dashboardTest('an outage is seen from its first failure to its recovery', cooled
   assert.equal(await stack.ask(), 200);
   await eventually(async () => assert.equal(await pill(primary).textContent(), 'closed'));
   assert.equal(await cell(primary, 'Wait').textContent(), '–');
+  assert.equal(await page.title(), 'Switchyard');
 });
 
 // The wait goes on by itself: meanwhile the page's questions get no answer.

@@ -16,9 +16,10 @@ export class BudgetTable {
     this.#rows = new Rows(table.tBodies[0], () => makeBudgetRow(table));
   }
 
-  show(budgets, configured) {
-    this.#rows.show(budgets, ({ tenant, route, window_seconds }) => JSON.stringify([tenant, route, window_seconds]));
-    const why = configured ? 'No budget has been charged yet.' : 'No budget is configured: nobody is limited.';
+  /** `none`: no budget is configured. */
+  show(budgets, none) {
+    this.#rows.show(budgets, ({ tenant, route, window_seconds, limits }) => JSON.stringify([tenant, route, window_seconds, limits]));
+    const why = none ? 'No budget is configured: nobody is limited.' : 'No budget has been charged yet.';
     setNote(this.#empty, budgets.length ? null : why);
   }
 }
@@ -26,7 +27,7 @@ export class BudgetTable {
 function makeBudgetRow(table) {
   const { row, cells } = makeRow(table);
   const meters = kinds.map((kind, place) => {
-    const text = element('span');
+    const text = element('span', { class: 'use' });
     const bar = element('meter', { min: 0, 'aria-label': kind });
     cells[2 + place].append(text, bar);
     return { text, bar };
@@ -53,5 +54,6 @@ function showUse({ text, bar }, used, limit) {
 function endOf(time) {
   const end = new Date(time);
   const today = end.toDateString() === new Date().toDateString();
-  return today ? clock(end) : `${end.toLocaleDateString('en-CA')} ${clock(end).slice(0, 5)}`;
+  const day = end.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
+  return today ? clock(end) : `${day} ${clock(end).slice(0, 5)}`;
 }

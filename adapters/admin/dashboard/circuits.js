@@ -26,7 +26,7 @@ export class CircuitTable {
     this.#rows = new Rows(table.tBodies[0], ({ circuit }) => new CircuitRow(table, circuit.id, act));
   }
 
-  /** `limits(id)` has the settings of a circuit's profile, or nothing. */
+  /** `limits(circuit)` are the settings of its profile, or nothing. Returns how many are not closed. */
   show(circuits, limits, taken) {
     this.#empty.hidden = circuits.length > 0;
     this.#rows.show(
@@ -36,6 +36,7 @@ export class CircuitTable {
     const cut = circuits.filter(({ state, mode }) => mode === 'forced_open' || (mode === 'auto' && state !== 'closed')).length;
     const off = circuits.filter(({ mode }) => mode === 'disabled').length;
     setText(this.#note, [cut && `${cut} not closed`, off && `${off} disabled`].filter(Boolean).join(', ') || (circuits.length ? 'all closed' : ''));
+    return cut;
   }
 
   /** Lets the waits go on. */

@@ -49,7 +49,9 @@ function makeHealthRow(table) {
 }
 
 /** Says for which providers a circuit stands between them and the requests. */
-export function describeBreakers(providers, circuits) {
+export function describeBreakers(configuration, circuits) {
+  if (!configuration) return ''; // not known yet
+  const { providers } = configuration;
   const names = Object.keys(providers);
   const without = names.filter((name) => providers[name].circuit === null);
   const disabled = circuits.filter(({ mode }) => mode === 'disabled').map(({ id }) => id);

@@ -58,7 +58,7 @@ const charts = [
 
 const history = new History();
 const trails = new Trails();
-const figures = { circuits: [], configuration: { providers: {}, circuits: {}, budgets: [] } };
+const figures = { circuits: [], configuration: null }; // as last answered
 let live = false;
 
 // ---- asking ------------------------------------------------------------------------------------------------------
@@ -95,7 +95,8 @@ const askCircuits = gently(
   part(section.circuits, async () => {
     const { circuits } = await api.get('admin/circuits');
     figures.circuits = circuits;
-    circuitTable.show(circuits, limitsOf, performance.now());
+    const cut = circuitTable.show(circuits, limitsOf, performance.now());
+    document.title = cut ? `(${cut}) Switchyard` : 'Switchyard'; // seen while another tab is in front
     noteTime();
   }),
   300,
@@ -103,14 +104,14 @@ const askCircuits = gently(
 const askHealth = gently(
   part(section.health, async () => {
     const health = await api.get('admin/health');
-    healthTable.show(health, describeBreakers(figures.configuration.providers, figures.circuits));
+    healthTable.show(health, describeBreakers(figures.configuration, figures.circuits));
   }),
   2000,
 );
 const askBudgets = gently(
   part(section.budgets, async () => {
     const { budgets } = await api.get('admin/budgets');
-    budgetTable.show(budgets, figures.configuration.budgets.length > 0);
+    budgetTable.show(budgets, figures.configuration?.budgets.length === 0);
   }),
   2000,
 );
@@ -119,6 +120,7 @@ const askConfiguration = part(section.circuits, async () => {
 });
 
 function askAll() {
+  if (!figures.configuration && live) askConfiguration();
   askCircuits();
   askHealth();
   askBudgets();
@@ -126,8 +128,8 @@ function askAll() {
 
 // The settings of a circuit's profile.
 function limitsOf({ provider }) {
-  const { providers, circuits } = figures.configuration;
-  return circuits[providers[provider]?.circuit];
+  const { providers, circuits } = figures.configuration ?? {};
+  return circuits?.[providers[provider]?.circuit];
 }
 
 // ---- events ------------------------------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ async function readLog() {
   waiting = [];
   const until = api.now();
   const since = until - length * step;
-  let known = new Set();
+  let known = null;
   await part(section.traffic, async () => {
     const limit = 5_000;
     const { rows } = await api.get(`admin/telemetry?since=${Math.floor(since)}&limit=${limit}`);
@@ -150,9 +152,10 @@ async function readLog() {
     trails.load(rows);
     known = new Set(requests.map(({ request_id }) => request_id));
   })();
+  if (!known) history.clear(until); // what came before is not known
   const late = waiting;
   waiting = null;
-  for (const [name, data] of late) if (!known.has(data.request_id)) take(name, data);
+  for (const [name, data] of late) if (!known?.has(data.request_id)) take(name, data);
   showFallbacks();
   drawCharts();
 }
