@@ -37,7 +37,7 @@ const charts = [
     noData: noRequests,
   }),
   new Chart(byId('latency-chart'), {
-    title: 'Latency of successes',
+    title: 'Latency',
     lines: [
       { name: 'p50', field: 'latency50' },
       { name: 'p95', field: 'latency95' },
