@@ -287,7 +287,11 @@ struct breaker_state {
       return {};
     const auto at = now();
     drain(at);
+    const bool had_window = own->settings().window.has_value();
     own->reconfigure(settings, at);
+    rates_due = true;
+    if (had_window && !settings.window)
+      announce_rates(at); // there are none from now on, and none that time changes
     publish(at);
     shared->log(log_level::info, "circuit " + cell().id() + ": has other settings, and begins anew, closed");
     return {};

@@ -316,6 +316,23 @@ TEST_CASE_METHOD(breaker_fixture, "a reset clears the window, and its rates are 
   CHECK(events.lines("rates").back() == "rates p unknown");
 }
 
+TEST_CASE_METHOD(breaker_fixture,
+                 "a window that a reload took away left its rates behind, and a timer that never rested [M]") {
+  auto s = window_profile();
+  s.window->type = window_settings::kind::time;
+  s.window->span = 32s;
+  const auto c = circuit(s);
+  end(*c, outcome::failure);
+  REQUIRE(events.lines("rates").back() == "rates p known");
+  s.window.reset();
+  REQUIRE(c->configure(s));
+  ask<done>(c->breaker(), configure_circuit{});
+  CHECK(events.lines("rates").back() == "rates p unknown");
+  for (int i = 0; i < 4; ++i)
+    pass(32s);
+  CHECK_FALSE(timer_pending());
+}
+
 TEST_CASE_METHOD(breaker_fixture, "the lazy timer ends when it is quiet, and the next report wakes the breaker") {
   const auto c = circuit(window_profile());
   end(*c, outcome::success);
