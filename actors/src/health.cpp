@@ -56,6 +56,8 @@ struct health_state {
   // Whether the same windows still serve.
   bool take(const configure_health& c) {
     board = c.board;
+    for (auto& [provider, p] : providers)
+      p.heard = false; // observers may know now whom they did not
     publish();
     return c.settings.window == settings.window && c.settings.latency_reference == settings.latency_reference &&
            c.settings.minimum_samples == settings.minimum_samples;

@@ -118,3 +118,12 @@ TEST_CASE_METHOD(actor_fixture, "scores are published for who sorts by them, and
   CHECK_FALSE(board->score("p"));
   CHECK_FALSE(board->score("q"));
 }
+
+TEST_CASE_METHOD(actor_fixture, "observers that did not know a provider hear its score after a reload [M, H8]") {
+  const auto health = own(spawn_health(system, {}, {sample("p", true)}, shared));
+  run();
+  events.clear();
+  caf::anon_send(health, configure_health{{}, nullptr});
+  run();
+  CHECK(events.lines("health") == texts{"health p known"});
+}
