@@ -167,7 +167,7 @@ cache_actor::behavior_type cache_behavior(cache_actor::stateful_pointer<cache_st
   s.self = self;
   s.shared = std::move(shared);
   // The successor of a dead one must not give out its tokens again: it starts anywhere, with room to count on.
-  s.cache = std::make_unique<response_cache>(settings, (s.shared->random() >> 1) + 1);
+  s.cache = std::make_unique<response_cache>(kept_by(settings), (s.shared->random() >> 1) + 1);
   self->set_down_handler([&s](const caf::down_msg& down) { s.leader_down(down); });
   return {
       [&s](const look_up_cache& l) { return s.look_up(l); },
