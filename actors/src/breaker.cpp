@@ -161,27 +161,34 @@ struct breaker_state {
     set_timer(at);
   }
 
+  // Of a circuit that has gone nobody hears: another may have its id by now.
+  template <class Event>
+  void emit(const Event& e) const {
+    if (const auto circuit = handle.lock(); circuit && !circuit->retired())
+      shared->emit(e);
+  }
+
   void announce(const circuit_transition& t, time_point at) const {
     const auto& id = cell().parts();
     std::optional<duration> wait;
     if (const auto next = own->next_probe_at(); next && t.to == circuit_state::open)
       wait = *next - at;
-    shared->emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
-                                     shared->wall_clock() + (t.at - at), wait});
+    emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
+                             shared->wall_clock() + (t.at - at), wait});
   }
 
   void announce_rates(time_point at) {
     const auto& id = cell().parts();
     rates_until = own->rates_stable_until(at);
     const auto figures = own->snapshot(at);
-    shared->emit(circuit_rates_event{cell().id(), id.provider, id.model, id.region, figures.failure_rate,
-                                     figures.slow_call_rate});
+    emit(circuit_rates_event{cell().id(), id.provider, id.model, id.region, figures.failure_rate,
+                             figures.slow_call_rate});
   }
 
   void announce_mode() const {
     const auto& id = cell().parts();
-    shared->emit(circuit_mode_event{cell().id(), id.provider, id.model, id.region, own->mode(), own->state(),
-                                    shared->wall_clock()});
+    emit(circuit_mode_event{cell().id(), id.provider, id.model, id.region, own->mode(), own->state(),
+                            shared->wall_clock()});
   }
 
   // One timer for all: the circuit's own, that of rates that time alone changes, and the lazy drain of a window while

@@ -89,7 +89,8 @@ struct directory_state {
       return; // the circuit has gone, or the runtime stops
     shared->log(log_level::error, "circuit " + handle->cell().id() + ": its breaker died (" +
                                       caf::to_string(down.reason) + ") and comes back closed");
-    shared->emit(breaker_restarted_event{handle->cell().id(), shared->wall_clock()});
+    if (!handle->retired())
+      shared->emit(breaker_restarted_event{handle->cell().id(), shared->wall_clock()});
     start_breaker(handle);
   }
 

@@ -196,3 +196,15 @@ TEST_CASE_METHOD(canary_fixture, "the end of the last who holds a circuit ends i
   self->receive([&](const caf::down_msg&) { gone = true; });
   CHECK(gone);
 }
+
+TEST_CASE_METHOD(canary_fixture,
+                 "a retired circuit asked the provider of before, and told observers of another's state [C13, M]") {
+  trip();
+  circuit->retire();
+  events.clear();
+  pass(10s);
+  CHECK(provider->calls() == 0);
+  CHECK(state() == circuit_state::half_open); // for requests that still hold it
+  ask<done>(circuit->breaker(), set_circuit_mode{circuit_mode::disabled});
+  CHECK(events.lines().empty());
+}

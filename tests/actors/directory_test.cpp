@@ -161,3 +161,15 @@ TEST_CASE_METHOD(directory_fixture, "a circuit that is added later gets its brea
   CHECK(list() == texts{"late closed auto"});
   CHECK(c->breaker());
 }
+
+TEST_CASE_METHOD(directory_fixture,
+                 "the breaker of a retired circuit comes back for who still holds it, and nobody hears of it [C14]") {
+  const auto p = add("p");
+  start();
+  p->retire();
+  registry->remove("p");
+  kill(p->breaker());
+  CHECK(p->cell().state() == circuit_state::closed);
+  CHECK(ask<done>(p->breaker(), reset_circuit{}).ok);
+  CHECK(events.lines().empty());
+}

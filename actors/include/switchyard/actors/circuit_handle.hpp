@@ -32,6 +32,14 @@ public:
   std::shared_ptr<const canary_plan> canary() const { return canary_.load(); }
   void set_canary(std::shared_ptr<const canary_plan> plan) { canary_.store(std::move(plan)); }
 
+  /// No route and no guard has it any more. Requests under way end with it as it is, but it asks no canary, and
+  /// observers hear nothing of it: another circuit may have its id by now.
+  void retire() noexcept {
+    retired_.store(true, std::memory_order_relaxed);
+    set_canary(nullptr);
+  }
+  bool retired() const noexcept { return retired_.load(std::memory_order_relaxed); }
+
   /// Other settings, which hold as soon as the breaker hears `configure_circuit`. False when they are the same.
   bool configure(const circuit_settings& s);
 
@@ -46,6 +54,7 @@ private:
   std::shared_ptr<circuit_cell> cell_;
   std::atomic<std::shared_ptr<const canary_plan>> canary_;
   actor_slot<breaker_actor> breaker_;
+  std::atomic<bool> retired_{false};
 };
 
 } // namespace switchyard
