@@ -27,6 +27,15 @@ circuit_description circuit_of(runtime& r, const std::string& id = "p") {
   throw std::runtime_error("there is no circuit " + id);
 }
 
+void set_mode(runtime& r, const std::string& id, circuit_mode mode) {
+  std::promise<bool> done;
+  change_circuit change;
+  change.id = id;
+  change.mode = mode;
+  r.engine().change_circuit(change, [&](admin_result<void> changed) { done.set_value(bool(changed)); });
+  REQUIRE(value_of(done.get_future()));
+}
+
 void check_taken(runtime& r, config c) {
   REQUIRE(r.reload(std::move(c)));
 }
@@ -78,12 +87,7 @@ TEST_CASE("a circuit whose settings stay keeps its state over a reload; with oth
 
 TEST_CASE("an operator's mode outlives a reload that changes the circuit") {
   auto runtime = start(one_route(), with_provider(std::make_shared<quick_provider>(answer_of(200))));
-  std::promise<bool> done;
-  change_circuit change;
-  change.id = "p";
-  change.mode = circuit_mode::forced_open;
-  runtime.engine().change_circuit(change, [&](admin_result<void> r) { done.set_value(bool(r)); });
-  REQUIRE(value_of(done.get_future()));
+  set_mode(runtime, "p", circuit_mode::forced_open);
   auto c = one_route();
   c.circuits["default"].cooldown = 1s;
   check_taken(runtime, c);
@@ -202,6 +206,27 @@ TEST_CASE("a guard's circuit follows its profile over a reload, and goes with no
   guard.try_acquire()->failure();
   CHECK(circuit_of(runtime, "db").figures.state == circuit_state::open);
   CHECK(circuit_of(runtime, "db").figures.trips == 1);
+}
+
+TEST_CASE("a guard's circuit whose route and profile went kept asking the route's provider by canary [C13]") {
+  auto c = one_route();
+  c.circuits["own"] = c.circuits["default"];
+  c.circuits["own"].cooldown = 1ms;
+  c.circuits["own"].canary.emplace();
+  c.providers["p"].circuit = "own";
+  const auto provider = std::make_shared<held_provider>();
+  auto runtime = start(c, with_provider(provider));
+  const auto watch = std::make_shared<state_watch>();
+  const auto token = runtime.observe(watch);
+  auto guard = runtime.circuit("p", "own");
+  auto permit = guard.try_acquire();
+  set_mode(runtime, "p", circuit_mode::forced_open); // so that no canary goes before the reload
+  permit->failure();
+  watch->wait_for(circuit_state::open);
+  check_taken(runtime, config{});
+  set_mode(runtime, "p", circuit_mode::automatic);
+  watch->wait_for(circuit_state::half_open);
+  CHECK(provider->attempts() == 0);
 }
 
 TEST_CASE("under load no request fails for reloads that add, change and remove providers, routes and circuits") {

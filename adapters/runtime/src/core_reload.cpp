@@ -120,11 +120,11 @@ void core_impl::configure_guarded(const configured& c) {
   const auto served = circuits_of(*c.routes);
   for (const auto& [id, profile] : guarded_) {
     const auto handle = registry_->find(id);
-    const auto found = c.settings.circuits.find(profile);
-    if (!handle || served.contains(handle.get()) || found == c.settings.circuits.end())
+    if (!handle || served.contains(handle.get()))
       continue;
-    handle->set_canary(nullptr);
-    handle->configure(found->second);
+    handle->set_canary(nullptr); // of a route that it had before
+    if (const auto found = c.settings.circuits.find(profile); found != c.settings.circuits.end())
+      handle->configure(found->second);
   }
 }
 
@@ -132,8 +132,10 @@ void core_impl::configure_guarded(const configured& c) {
 void core_impl::forget_circuits(const configured& c, const topology& before) {
   const auto served = circuits_of(*c.routes);
   for (const auto& handle : before.circuits)
-    if (handle && !served.contains(handle.get()) && !guarded_.contains(handle->cell().id()))
+    if (handle && !served.contains(handle.get()) && !guarded_.contains(handle->cell().id())) {
+      handle->retire();
       registry_->remove(handle->cell().id());
+    }
 }
 
 } // namespace switchyard
