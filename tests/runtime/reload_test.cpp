@@ -149,9 +149,12 @@ TEST_CASE("a configuration that cannot be used changes nothing and says why, all
   c.providers["q"] = c.providers["p"];
   c.providers["q"].base_url = "https://127.0.0.1:9";
   c.providers["q"].tls_ca = "/no/such/file";
+  c.providers["r"] = c.providers["q"];
+  c.providers["r"].tls_ca = "/no/other/file";
   const auto no_ca = runtime.reload(c);
   REQUIRE_FALSE(no_ca);
   CHECK(no_ca.error().message.find("/no/such/file") != std::string::npos);
+  CHECK(no_ca.error().message.find("/no/other/file") != std::string::npos);
   CHECK(submit(runtime));
 }
 

@@ -23,6 +23,17 @@ make_http_provider(http::io_threads& threads, const std::string& name, const pro
   return std::shared_ptr<provider>{*std::move(made)};
 }
 
+void add_line(std::string& text, const std::string& line) {
+  text.append(text.empty() ? "" : "\n").append(line);
+}
+
+// All that is wrong with providers; nothing when nothing is.
+std::optional<start_error> provider_error(std::string problems) {
+  if (problems.empty())
+    return std::nullopt;
+  return start_error{start_error::kind::provider, std::move(problems)};
+}
+
 } // namespace
 
 std::optional<start_error> core::check(const config& c) {
@@ -32,15 +43,14 @@ std::optional<start_error> core::check(const config& c) {
     if (settings.type == provider_settings::kind::static_answer)
       continue;
     if (const auto made = make_http_provider(none, name, settings); !made)
-      problems += (problems.empty() ? "" : "\n") + made.error().message;
+      add_line(problems, made.error().message);
   }
-  if (problems.empty())
-    return std::nullopt;
-  return start_error{start_error::kind::provider, std::move(problems)};
+  return provider_error(std::move(problems));
 }
 
 // What is called as before keeps its connections. A file of certificates may have changed under the same name.
 std::optional<start_error> core_impl::make_providers(configured& c, const configured* before) {
+  std::string problems;
   for (const auto& [name, own] : options_.providers)
     c.providers[name] = std::make_shared<detail::own_provider>(own, io_);
   for (const auto& [name, settings] : c.settings.providers) {
@@ -52,11 +62,12 @@ std::optional<start_error> core_impl::make_providers(configured& c, const config
       continue;
     }
     auto made = make_http_provider(io_, name, settings);
-    if (!made)
-      return made.error();
-    c.providers[name] = std::move(*made);
+    if (made)
+      c.providers[name] = *std::move(made);
+    else
+      add_line(problems, made.error().message);
   }
-  return std::nullopt;
+  return provider_error(std::move(problems));
 }
 
 } // namespace switchyard
