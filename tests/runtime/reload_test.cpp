@@ -232,6 +232,16 @@ TEST_CASE("a guard's circuit whose route and profile went kept asking the route'
   CHECK(provider->attempts() == 0);
 }
 
+TEST_CASE("a program that kept the settings of before kept their circuits, and the runtime never ended") {
+  std::shared_ptr<const config> kept;
+  {
+    auto runtime = start(one_route(), with_provider(nullptr));
+    kept = runtime.engine().settings();
+    check_taken(runtime, config{});
+  }
+  CHECK(kept->routes.contains("chat")); // and its end is safe: the providers' I/O threads have gone
+}
+
 TEST_CASE("under load no request fails for reloads that add, change and remove providers, routes and circuits") {
   auto c = one_route();
   auto o = with_provider(std::make_shared<quick_provider>(answer_of(200)));

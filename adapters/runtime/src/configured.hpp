@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace switchyard {
@@ -16,7 +17,14 @@ namespace switchyard {
 /// What a configuration comes to. Immutable once it is in use: a reload makes another one, and a request keeps the one
 /// that it began with.
 struct configured {
-  config settings;
+  explicit configured(config c)
+      : kept_settings(std::make_shared<const config>(std::move(c))), settings(*kept_settings) {}
+  configured(const configured&) = delete;
+  configured& operator=(const configured&) = delete;
+
+  /// On their own: a program may keep them for longer than the circuits and providers, which end with the runtime.
+  std::shared_ptr<const config> kept_settings;
+  const config& settings;
   std::map<std::string, std::shared_ptr<provider>> providers; ///< without the static ones
   std::map<std::string, std::shared_ptr<bulkhead>> slots;     ///< by provider; kept over a reload
   std::shared_ptr<const topology> routes;

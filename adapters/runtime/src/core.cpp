@@ -110,9 +110,7 @@ core_impl::core_impl(config c, core_options options)
       id_prefix_(hex(random_seed(), 12)),
       random_state_(random_seed()),
       running_(io_.size()) {
-  auto first = std::make_shared<configured>();
-  first->settings = std::move(c);
-  configured_.store(std::move(first));
+  configured_.store(std::make_shared<configured>(std::move(c)));
   shared_->events = hub_.get();
   shared_->log = log_lines_.callback();
   shared_->wall_clock = [] { return wall_time{std::chrono::system_clock::now()}; };
@@ -127,8 +125,7 @@ core_impl::core_impl(config c, core_options options)
 // ---- start ----------------------------------------------------------------------------------------------------
 
 std::optional<start_error> core_impl::start() {
-  auto first = std::make_shared<configured>();
-  first->settings = now()->settings;
+  auto first = std::make_shared<configured>(now()->settings);
   if (auto problem = make_providers(*first, nullptr))
     return problem;
   if (auto problem = open_stores())

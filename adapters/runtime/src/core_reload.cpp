@@ -40,8 +40,7 @@ void tell(const actor_slot<Actor>& slot, Message message) {
 } // namespace
 
 std::shared_ptr<const config> core_impl::settings() const {
-  const auto current = now();
-  return {current, &current->settings};
+  return now()->kept_settings;
 }
 
 boost::system::result<void, start_error> core_impl::reload(config c) {
@@ -56,8 +55,7 @@ boost::system::result<void, start_error> core_impl::reload(config c) {
   if (auto problem = what_needs_a_restart(c))
     return *std::move(problem);
   const auto before = now();
-  auto next = std::make_shared<configured>();
-  next->settings = std::move(c);
+  auto next = std::make_shared<configured>(std::move(c));
   if (auto problem = make_providers(*next, before.get()))
     return *std::move(problem);
   put_in_use(std::move(next), *before);
