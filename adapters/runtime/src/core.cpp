@@ -266,6 +266,7 @@ std::vector<supervised> core_impl::supervised_actors(std::vector<scored_attempt>
   std::vector<supervised> all;
   const auto add = [&](std::string name, const auto& slot, auto spawn) {
     all.push_back({std::move(name), [this, slot, spawn]() mutable {
+                     const std::lock_guard lock{successor_mutex_};
                      auto actor = spawn();
                      slot->set(actor);
                      if constexpr (std::is_same_v<decltype(actor), telemetry_writer_actor>)

@@ -80,6 +80,7 @@ private:
   std::optional<start_error> make_providers(configured& c, const configured* before);
   std::optional<start_error> what_needs_a_restart(const config& c) const;
   void put_in_use(std::shared_ptr<configured> next, const configured& before);
+  void hand_out(const std::shared_ptr<const configured>& next);
   void bound_requests(std::uint32_t at_once);
   void configure_guarded(const configured& c);
   void forget_circuits(const configured& c, const topology& before);
@@ -115,6 +116,7 @@ private:
   std::map<std::string, std::string> guarded_; ///< circuits that a guard was given, and their profile; under the lock
   std::atomic<std::shared_ptr<const configured>> configured_;
   mutable std::mutex reload_mutex_; ///< one reload after the other
+  std::mutex successor_mutex_;      ///< no actor is made of settings that a reload is about to replace
 
   std::vector<request_list> running_; ///< by I/O thread, each touched by its thread only
 

@@ -96,13 +96,19 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
                  shared_->log(log_level::error, "the directory does not answer: " + caf::to_string(e));
                });
   bound_requests(next->settings.gateway.max_in_flight);
+  hand_out(next);
+  for (const auto& w : warnings)
+    shared_->log(log_level::warning, w);
+}
+
+// An actor that dies meanwhile has a successor with the new settings: it is made before, and told, or after.
+void core_impl::hand_out(const std::shared_ptr<const configured>& next) {
+  const std::lock_guard lock{successor_mutex_};
   const auto& settings = next->settings;
-  tell(*cache_, configure_cache{settings.cache});
+  tell(*cache_, configure_cache{settings.cache}); // before there are requests that rely on it
   tell(*budgets_, configure_budgets{settings.budgets});
   configured_.store(next);
   tell(*health_, configure_health{settings.health, next->health});
-  for (const auto& w : warnings)
-    shared_->log(log_level::warning, w);
 }
 
 // For an actor that may block there may wait the messages of all of them, and of as many that gave up.
