@@ -79,7 +79,7 @@ void gateway_program::close() {
 
 void gateway_program::wait_for_reload() {
   signals_.reload.async_wait([this](boost::system::error_code failed, int) {
-    if (failed)
+    if (failed || ended_) // one that has come already is not cancelled
       return;
     reload();
     wait_for_reload();

@@ -3,6 +3,7 @@
 #include "switchyard/engine/validate.hpp"
 #include "switchyard/json/load_config.hpp"
 
+#include <filesystem>
 #include <utility>
 
 namespace switchyard::gateway {
@@ -13,9 +14,35 @@ void add_line(std::string& text, const std::string& line) {
   text.append(text.empty() ? "" : "\n").append(line);
 }
 
-} // namespace
+// Says nothing of a file that can be read without waiting, nor of one that is not there: whoever reads it does.
+void check_file(std::string& problems, const std::string& where, const std::string& file) {
+  std::error_code failed;
+  const auto found = std::filesystem::status(file, failed);
+  if (std::filesystem::is_other(found))
+    add_line(problems, where + (where.empty() ? "" : ": ") + file +
+                           ": is a pipe, a socket or a device, which a running program does not read; accepted: a "
+                           "regular file");
+}
 
-boost::system::result<loaded_settings, std::string> load_settings(const command_line& line) {
+// The files that the configuration names and a reload reads.
+void check_files(std::string& problems, const std::string& source, const config& c) {
+  if (c.gateway.tls) {
+    check_file(problems, source + ": /gateway/tls/certificate", c.gateway.tls->certificate);
+    check_file(problems, source + ": /gateway/tls/key", c.gateway.tls->key);
+  }
+  for (const auto& [name, provider] : c.providers)
+    if (!provider.tls_ca.empty())
+      check_file(problems, source + ": " + child_pointer("/providers", name) + "/tls/ca", provider.tls_ca);
+}
+
+enum class reading { at_start, again };
+
+boost::system::result<loaded_settings, std::string> load(const command_line& line, reading how) {
+  std::string unreadable;
+  if (how == reading::again)
+    check_file(unreadable, {}, line.config_file);
+  if (!unreadable.empty())
+    return unreadable;
   auto loaded = load_config(line.config_file);
   if (!loaded)
     return loaded.error().text();
@@ -30,6 +57,8 @@ boost::system::result<loaded_settings, std::string> load_settings(const command_
   std::string problems;
   for (const auto& p : validate(c).problems)
     add_line(problems, "command line: " + p.pointer + ": " + p.value + ": " + p.message);
+  if (how == reading::again)
+    check_files(problems, line.config_file, c);
   if (!problems.empty())
     return problems;
   if (!c.gateway.tls)
@@ -39,6 +68,16 @@ boost::system::result<loaded_settings, std::string> load_settings(const command_
     return line.config_file + ": /gateway/tls: " + tls.error();
   result.tls = *std::move(tls);
   return result;
+}
+
+} // namespace
+
+boost::system::result<loaded_settings, std::string> load_settings(const command_line& line) {
+  return load(line, reading::at_start);
+}
+
+boost::system::result<loaded_settings, std::string> load_settings_again(const command_line& line) {
+  return load(line, reading::again);
 }
 
 std::string needs_restart(const config& in_use, const config& next) {

@@ -26,6 +26,9 @@ struct loaded_settings {
 /// is accepted.
 boost::system::result<loaded_settings, std::string> load_settings(const command_line& line);
 
+/// The same for a program that runs, and must not wait for whoever may write into a pipe: only regular files are read.
+boost::system::result<loaded_settings, std::string> load_settings_again(const command_line& line);
+
 /// What cannot change while the gateway runs and is another in `next`, a line each; empty: nothing.
 std::string needs_restart(const config& in_use, const config& next);
 

@@ -7,8 +7,10 @@
 #include "support/catch.hpp"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -36,7 +38,7 @@ public:
   void write(const std::string& text) const { folder.write("switchyard.json", text); }
 
   std::string config(const std::string& routes = {}, const std::string& tenants = {}, const std::string& provider = "p",
-                     int failures = 5, const std::string& more = {}) const {
+                     int failures = 5, const std::string& more = {}, const std::string& gateway = {}) const {
     const auto url = R"({ "base_url": "http://)" + provider_.address() + R"(/v1", "circuit": "c" })";
     return R"({ "circuits": { "c": { "consecutive_failures": )" + std::to_string(failures) + R"( } },
       "providers": { "p": )" +
@@ -44,7 +46,7 @@ public:
       "routes": { "chat": { "provider": ")" +
            provider + R"(", "model": "m" })" + routes + R"( },
       "gateway": { "listen": "127.0.0.1:0", "tenants": { "acme": { "key_env": "SWITCHYARD_TEST_ACME" })" +
-           tenants + R"( } },
+           tenants + R"( })" + gateway + R"( },
       "admin": { "listen": "127.0.0.1:0" } )" +
            more + "}";
   }
@@ -115,6 +117,26 @@ TEST_CASE("a bad file is refused with every error, a line each, and nothing chan
   CHECK(fixed.status == 400);
   CHECK(fixed.body.find("/idempotency/durability: cannot change in a running program") != std::string::npos);
   CHECK(g.get("/v1/models/chat").status == 200);
+}
+
+TEST_CASE("a configuration file that became a pipe left a reload without an answer") {
+  reloading_gateway g;
+  const auto file = g.path("switchyard.json");
+  REQUIRE(std::filesystem::remove(file));
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  const auto refused = g.reload();
+  CHECK(refused.status == 400);
+  CHECK(refused.body.find("is a pipe") != std::string::npos);
+  std::filesystem::remove(file);
+  REQUIRE(::mkfifo(g.path("key.pem").c_str(), 0600) == 0);
+  g.write(
+      g.config({}, {}, "p", 5, {}, R"(, "tls": { "certificate": "none.pem", "key": ")" + g.path("key.pem") + R"(" })"));
+  const auto key = g.reload();
+  CHECK(key.status == 400);
+  CHECK(key.body.find("/gateway/tls/key") != std::string::npos);
+  CHECK(g.get("/v1/models/chat").status == 200);
+  g.process->signal(SIGTERM);
+  CHECK(g.process->wait_end() == 0);
 }
 
 TEST_CASE("a hundred reloads under 64 clients let no request fail") {
