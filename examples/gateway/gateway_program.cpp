@@ -88,7 +88,7 @@ void gateway_program::wait_for_reload() {
 
 // Every reason why the file was not taken into use; empty when it was.
 std::string gateway_program::reload() {
-  auto loaded = load_settings(line_);
+  auto loaded = load_settings_again(line_);
   auto problems = loaded ? take(*std::move(loaded)) : loaded.error();
   if (problems.empty()) {
     spdlog::info("reloaded {}", line_.config_file);
@@ -135,6 +135,7 @@ void gateway_program::wait_until_idle() {
   }
   const bool idle = engine_->in_flight() == 0 && data_->connections() == 0;
   if (idle || std::chrono::steady_clock::now() >= deadline_) {
+    ended_ = true;
     signals_.stop.cancel();
     signals_.reload.cancel();
     return;

@@ -57,6 +57,7 @@ private:
   program_signals signals_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point deadline_{};
+  bool ended_ = false; ///< everything is answered, or out of time: nothing is to be waited for
 };
 
 } // namespace switchyard::gateway

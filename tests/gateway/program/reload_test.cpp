@@ -139,6 +139,14 @@ TEST_CASE("a configuration file that became a pipe left a reload without an answ
   CHECK(g.process->wait_end() == 0);
 }
 
+TEST_CASE("SIGHUPs that waited when SIGTERM came kept the program from ever ending") {
+  reloading_gateway g;
+  for (int i = 0; i < 2000; ++i) // one reload takes longer than that, so some wait behind it
+    g.process->signal(SIGHUP);
+  g.process->signal(SIGTERM);
+  CHECK(g.process->wait_end() == 0);
+}
+
 TEST_CASE("a hundred reloads under 64 clients let no request fail") {
   reloading_gateway g;
   retrying_clients clients{g.process->port(), 7, tenant_key};
