@@ -1,6 +1,7 @@
 // switchyard-gateway: an OpenAI-compatible HTTP server in front of several providers, driven by one JSON file.
 
 #include "gateway_program.hpp"
+#include "log_output.hpp"
 #include "settings_source.hpp"
 
 #include "switchyard/runtime/core.hpp"
@@ -8,7 +9,6 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <fcntl.h>
@@ -37,6 +37,10 @@ std::optional<int> parse(int argc, char** argv, command_line& line) {
   app.add_option("--listen", line.listen, "HOST:PORT instead of gateway.listen; port 0 takes a free one")->take_last();
   app.add_option("--admin", line.admin, "HOST:PORT instead of admin.listen")->take_last();
   app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path")->take_last();
+  app.add_option("--log-format", line.log_format, "text, or json: each line an object")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--log-level", line.log_level, "the least that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   try {
     app.parse(argc, argv);
     if (line.config_file.empty()) // an option that is not known is told first
@@ -93,7 +97,8 @@ int run(const command_line& line) {
   if (line.check)
     return check(line, loaded->settings);
   std::signal(SIGPIPE, SIG_IGN);
-  spdlog::set_default_logger(spdlog::stderr_color_mt("switchyard"));
+  gateway::log_to_stderr(line.log_format == "json" ? gateway::log_format::json : gateway::log_format::text,
+                         spdlog::level::from_str(line.log_level));
   core_options options;
   options.log = log_line;
   // Never destroyed: a signal that comes while the program ends must not end it otherwise.

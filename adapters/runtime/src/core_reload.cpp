@@ -130,10 +130,12 @@ void core_impl::configure_guarded(const configured& c) {
 
 // A circuit that no route has any more goes with the requests that still use it; one of a guard stays.
 void core_impl::forget_circuits(const configured& c, const topology& before) {
+  std::erase_if(retired_, [](const auto& handle) { return handle.expired(); });
   const auto served = circuits_of(*c.routes);
   for (const auto& handle : before.circuits)
     if (handle && !served.contains(handle.get()) && !guarded_.contains(handle->cell().id()))
-      registry_->remove(handle->cell().id());
+      if (auto gone = registry_->remove(handle->cell().id()))
+        retired_.push_back(std::move(gone));
 }
 
 } // namespace switchyard

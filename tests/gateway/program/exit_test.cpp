@@ -4,7 +4,12 @@
 
 #include "support/catch.hpp"
 
+#include <boost/json/parse.hpp>
+
 #include <signal.h>
+
+#include <regex>
+#include <sstream>
 
 using namespace switchyard::gateway::test;
 
@@ -38,6 +43,7 @@ TEST_CASE("a wrong command line ends with 2 and names the option") {
            {{"--config", ""}, "--config"},
            {{"--config", folder.write("a.json", good), "--data-dir", ""}, "--data-dir"},
            {{"--config", folder.write("a.json", good), "--listen", "nonsense"}, "/gateway/listen"},
+           {{"--config", folder.write("a.json", good), "--log-format", "xml"}, "text,json"},
            {{"--config", folder.write("a.json", good), "--admin", "0.0.0.0:1"}, "/admin"}}) {
     const auto [status, said] = run(folder, arguments);
     CHECK(status == 2);
@@ -103,4 +109,36 @@ TEST_CASE("a missing write-ahead log is told in the log") {
   const auto said = start();
   CHECK(has(said, "warning"));
   CHECK(has(said, "the write-ahead log in " + (folder.path() / "data" / "store").string() + " is missing"));
+}
+
+TEST_CASE("with --log-format json every line of the log is an object with time, level and message") {
+  temp_dir folder;
+  gateway_process p{folder,
+                    {"--config", folder.write("a.json", good), "--data-dir", (folder.path() / "data").string(),
+                     "--log-format", "json", "--log-level", "info"}};
+  p.wait_ready();
+  p.signal(SIGTERM);
+  CHECK(p.wait_end() == 0);
+  std::istringstream lines{folder.read("err.log")};
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    CAPTURE(line);
+    const auto o = boost::json::parse(line).as_object();
+    CHECK(std::regex_match(std::string{o.at("time").as_string()},
+                           std::regex{R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"}));
+    CHECK(o.at("level") == "info");
+    CHECK_FALSE(o.at("message").as_string().empty());
+  }
+  CHECK(count > 0); // that it drains
+}
+
+TEST_CASE("--log-level leaves out what is less") {
+  temp_dir folder;
+  gateway_process p{folder,
+                    {"--config", folder.write("a.json", good), "--data-dir", (folder.path() / "data").string(),
+                     "--log-level", "error"}};
+  p.wait_ready();
+  p.signal(SIGTERM);
+  CHECK(p.wait_end() == 0);
+  CHECK(folder.read("err.log").empty());
 }
