@@ -3,6 +3,7 @@
 #include "switchyard/engine/validate.hpp"
 #include "switchyard/json/load_config.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace switchyard::gateway {
@@ -11,6 +12,15 @@ namespace {
 
 void add_line(std::string& text, const std::string& line) {
   text.append(text.empty() ? "" : "\n").append(line);
+}
+
+// What of the command line is at fault, in place of the setting that it stands for.
+std::string_view option_of(std::string_view pointer) {
+  if (pointer == "/gateway/listen")
+    return "--listen";
+  if (pointer == "/admin/listen")
+    return "--admin";
+  return pointer == "/telemetry/path" ? "--data-dir" : pointer;
 }
 
 } // namespace
@@ -29,7 +39,7 @@ boost::system::result<loaded_settings, std::string> load_settings(const command_
     c.telemetry.path = line.data_dir;
   std::string problems;
   for (const auto& p : validate(c).problems)
-    add_line(problems, "command line: " + p.pointer + ": " + p.value + ": " + p.message);
+    add_line(problems, "command line: " + std::string{option_of(p.pointer)} + ": " + p.value + ": " + p.message);
   if (!problems.empty())
     return problems;
   if (!c.gateway.tls)

@@ -86,8 +86,7 @@ std::optional<start_error> core_impl::what_needs_a_restart(const config& c) cons
 // From here on nothing can fail. Every circuit has its breaker before the first request may ask it.
 void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& before) {
   const visiting_thread visit;
-  std::vector<std::string> warnings;
-  connect(*next, &before, *registry_, warnings);
+  connect(*next, &before, *registry_);
   configure_guarded(*next);
   forget_circuits(*next, *before.routes);
   metrics_->configure(names_of(*next));
@@ -99,6 +98,7 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
                });
   bound_requests(next->settings.gateway.max_in_flight);
   const auto& settings = next->settings;
+  const auto& warnings = settings.warnings;
   tell(*cache_, configure_cache{settings.cache});
   tell(*budgets_, configure_budgets{settings.budgets});
   configured_.store(next);
