@@ -1,6 +1,7 @@
 #include "switchyard/actors/breaker.hpp"
 
 #include "switchyard/engine/circuit.hpp"
+#include "switchyard/engine/duration_text.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -168,6 +170,13 @@ struct breaker_state {
       wait = *next - at;
     shared->emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
                                      shared->wall_clock() + (t.at - at), wait});
+    shared->log(t.to == circuit_state::open ? log_level::warning : log_level::info, text_of(t, wait));
+  }
+
+  std::string text_of(const circuit_transition& t, const std::optional<duration>& wait) const {
+    auto text = "circuit " + cell().id() + ": from " + std::string(to_string(t.from)) + " to " +
+                std::string(to_string(t.to)) + " (" + std::string(t.reason) + ")";
+    return wait ? text + ", next probe in " + format_duration(std::chrono::ceil<milliseconds>(*wait)) : text;
   }
 
   void announce_rates(time_point at) {
