@@ -1,6 +1,7 @@
 #include "switchyard/actors/breaker.hpp"
 
 #include "switchyard/engine/circuit.hpp"
+#include "switchyard/engine/duration_text.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -162,19 +164,33 @@ struct breaker_state {
   }
 
   // Of a circuit that has gone nobody hears: another may have its id by now.
+  bool has_gone() const {
+    const auto circuit = handle.lock();
+    return !circuit || circuit->retired();
+  }
+
   template <class Event>
   void emit(const Event& e) const {
-    if (const auto circuit = handle.lock(); circuit && !circuit->retired())
+    if (!has_gone())
       shared->emit(e);
   }
 
   void announce(const circuit_transition& t, time_point at) const {
+    if (has_gone())
+      return;
     const auto& id = cell().parts();
     std::optional<duration> wait;
     if (const auto next = own->next_probe_at(); next && t.to == circuit_state::open)
       wait = *next - at;
-    emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
-                             shared->wall_clock() + (t.at - at), wait});
+    shared->emit(circuit_state_event{cell().id(), id.provider, id.model, id.region, t.from, t.to, own->mode(), t.reason,
+                                     shared->wall_clock() + (t.at - at), wait});
+    shared->log(t.to == circuit_state::open ? log_level::warning : log_level::info, text_of(t, wait));
+  }
+
+  std::string text_of(const circuit_transition& t, const std::optional<duration>& wait) const {
+    auto text = "circuit " + cell().id() + ": from " + std::string(to_string(t.from)) + " to " +
+                std::string(to_string(t.to)) + " (" + std::string(t.reason) + ")";
+    return wait ? text + ", next probe in " + format_duration(std::chrono::ceil<milliseconds>(*wait)) : text;
   }
 
   void announce_rates(time_point at) {

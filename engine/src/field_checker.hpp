@@ -150,8 +150,9 @@ private:
   template <class S>
   void check(const std::map<std::string, S>& objects, const nested_rule&, const std::string& pointer) {
     for (const auto& [name, object] : objects) {
-      const auto place = child_pointer(pointer, written<S>(name));
-      check_name(name, place);
+      const auto& given = written<S>(name);
+      const auto place = child_pointer(pointer, given);
+      check_name(given, place);
       check_object(object, place);
     }
   }
@@ -164,7 +165,7 @@ private:
 
   void check_name(const std::string& name, const std::string& pointer) {
     if (!is_id(name))
-      add(pointer, "", "this name is not accepted: " + accepted(text_rule{text_form::id}));
+      problems_.push_back({pointer, "", "this name is not accepted: " + accepted(text_rule{text_form::id}), {}, true});
   }
 
   void check_header(const std::string& name, const header_value& value, const std::string& pointer);

@@ -49,6 +49,15 @@ bool is_origin(std::string_view text) noexcept {
   return is_http_url(text) && text.find_first_of("/?#@", text.find("://") + 3) == text.npos;
 }
 
+std::string quoted_names(failure_set classes) {
+  std::string names;
+  for (int i = 0; i < failure_class_count; ++i) {
+    if (const auto f = static_cast<failure_class>(i); classes.contains(f))
+      names.append(names.empty() ? "\"" : ", \"").append(to_string(f)).append("\"");
+  }
+  return names;
+}
+
 std::string range(std::string_view what, const std::string& min, const std::string& max, bool above_min) {
   return std::string(what) + (above_min ? " above " : " from ") + min + (above_min ? ", at most " : " to ") + max;
 }
@@ -152,12 +161,11 @@ std::string accepted(const text_rule& rule) {
 }
 
 std::string accepted(const classes_rule& rule) {
-  std::string names;
-  for (int i = 0; i < failure_class_count; ++i) {
-    if (const auto f = static_cast<failure_class>(i); rule.allowed.contains(f))
-      names.append(names.empty() ? "\"" : ", \"").append(to_string(f)).append("\"");
-  }
-  return "an array of " + names;
+  return "an array of " + quoted_names(rule.allowed);
+}
+
+std::string accepted_entry(const classes_rule& rule) {
+  return "one of " + quoted_names(rule.allowed);
 }
 
 std::string accepted(const json_object_rule&) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <utility>
 
 namespace switchyard {
 namespace {
@@ -25,10 +26,11 @@ std::string known_names(const Map& map) {
   return names.empty() ? "none" : names;
 }
 
+/// By the key of a route its name as it was given.
 std::map<std::string, std::string> written_routes(const config& settings) {
   std::map<std::string, std::string> written;
   for (const auto& name : settings.route_order)
-    written.emplace(fold_route_id(name), name);
+    written.emplace(settings.routes.contains(name) ? name : fold_route_id(name), name);
   return written;
 }
 
@@ -43,7 +45,7 @@ public:
       check_circuit(circuit, child_pointer("/circuits", name));
     for (const auto& [name, provider] : settings_.providers)
       check_provider(provider, child_pointer("/providers", name));
-    check_route_ids();
+    check_route_names();
     for (const auto& [name, route] : settings_.routes)
       check_route(route, name, route_pointer(name));
     for (std::size_t i = 0; i < settings_.budgets.size(); ++i)
@@ -95,17 +97,23 @@ private:
     std::set<std::string> seen;
     for (const auto& [name, value] : provider.headers) {
       if (!seen.insert(fold_route_id(name)).second)
-        add(child_pointer(pointer + "/headers", name), "", "this header is given twice, in different case");
+        found_.problems.push_back(
+            {child_pointer(pointer + "/headers", name), "", "this header is given twice, in different case", {}, true});
     }
   }
 
-  void check_route_ids() {
+  /// Of several routes with one id [B1] the first is right.
+  void check_route_names() {
     std::map<std::string, std::string> seen;
-    for (const auto& [key, route] : settings_.routes) {
-      const auto [first, is_new] = seen.emplace(fold_route_id(key), key);
-      if (!is_new)
-        add(child_pointer("/routes", key), "",
-            "differs from the route " + json_quoted(first->second) + " only in case; route ids compare without it");
+    for (const auto& name : settings_.route_order) {
+      const auto [first, is_new] = seen.emplace(fold_route_id(name), name);
+      if (!is_new && first->second != name)
+        found_.problems.push_back(
+            {child_pointer("/routes", name),
+             "",
+             "is the same route as " + json_quoted(first->second) + ": names of routes compare without regard to case",
+             {},
+             true});
     }
   }
 
@@ -236,26 +244,40 @@ void detail::field_checker::check_header(const std::string& name, const header_v
     add(pointer, "", "the header's value holds a line break or another control character");
 }
 
+namespace {
+
+/// Those that `route_order` names come first: of several with one id the first is the one that it stands for.
+void fold_routes(config& settings) {
+  auto given = std::exchange(settings.routes, {});
+  auto names = settings.route_order;
+  std::set<std::string> listed{names.begin(), names.end()};
+  for (const auto& name : settings.route_order)
+    listed.insert(fold_route_id(name));
+  for (const auto& [name, route] : given)
+    names.push_back(name);
+  for (const auto& name : names) {
+    auto route = given.extract(name);
+    if (route.empty())
+      continue; // taken already, or known by its id since an earlier call
+    const auto id = fold_route_id(name);
+    const bool is_taken = id != name && (given.contains(id) || settings.routes.contains(id));
+    if (listed.insert(is_taken ? name : id).second)
+      settings.route_order.push_back(name);
+    route.mapped().name = id;
+    route.key() = is_taken ? name : id;
+    settings.routes.insert(std::move(route));
+  }
+}
+
+} // namespace
+
 void complete(config& settings) {
   settings.circuits.try_emplace("default");
   for (auto& [name, provider] : settings.providers)
     provider.name = name;
   for (auto& [name, tenant] : settings.gateway.tenants)
     tenant.name = name;
-  std::set<std::string> listed;
-  for (const auto& name : settings.route_order)
-    listed.insert(fold_route_id(name));
-  std::map<std::string, route_settings> routes;
-  for (auto& [key, route] : settings.routes) {
-    const auto folded = fold_route_id(key);
-    // An id that folds into another's stays as it is, for `validate` to refuse.
-    const bool ambiguous = folded != key && (settings.routes.contains(folded) || routes.contains(folded));
-    if (listed.insert(folded).second)
-      settings.route_order.push_back(key);
-    route.name = folded;
-    routes.emplace(ambiguous ? key : folded, route);
-  }
-  settings.routes = std::move(routes);
+  fold_routes(settings);
 }
 
 validation validate(const config& settings) {

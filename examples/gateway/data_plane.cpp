@@ -3,6 +3,7 @@
 #include "answers.hpp"
 #include "request_headers.hpp"
 #include "stream_answer.hpp"
+#include "trace_context.hpp"
 
 #include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/json/json_text.hpp"
@@ -220,7 +221,9 @@ private:
     s.operation = r.path;
     s.path = openai::provider_path(op);
     s.view = *std::move(view);
-    s.headers = std::make_shared<const header_list>(forwarded_headers(r.headers, s.request_id));
+    auto headers = std::make_shared<header_list>(forwarded_headers(r.headers, s.request_id));
+    continue_trace(r.headers, engine_->shared().random() | 1, *headers); // an id is not 0
+    s.headers = std::move(headers);
     s.body = {x, &r.body}; // shares the exchange's buffer
     submit(x, std::move(s), op);
   }

@@ -32,9 +32,10 @@ bool gateway_program::listen() {
   auto on_reload = [this](std::function<void(std::string)> done) {
     boost::asio::post(main_, [this, done = std::move(done)] { done(reload()); });
   };
-  return start(admin, admin::make_handler(engine_, std::move(on_reload)), admin::format_refusal, admin_) &&
-         start(data_options(*c, tls_), make_data_plane(engine_, state_), make_refusal_formatter(engine_, state_),
-               data_);
+  return start("--admin or admin.listen", admin, admin::make_handler(engine_, std::move(on_reload)),
+               admin::format_refusal, admin_) &&
+         start("--listen or gateway.listen", data_options(*c, tls_), make_data_plane(engine_, state_),
+               make_refusal_formatter(engine_, state_), data_);
 }
 
 http::server_options gateway_program::data_options(const config& c, std::shared_ptr<const http::server_tls> tls) const {
@@ -48,11 +49,11 @@ http::server_options gateway_program::data_options(const config& c, std::shared_
   return data;
 }
 
-bool gateway_program::start(const http::server_options& options, http::handler handler, http::refusal_formatter format,
-                            std::shared_ptr<http::server>& server) {
+bool gateway_program::start(std::string_view setting, const http::server_options& options, http::handler handler,
+                            http::refusal_formatter format, std::shared_ptr<http::server>& server) {
   auto listening = http::listen(engine_->threads(), options, std::move(handler), std::move(format));
   if (!listening) {
-    spdlog::error("{}", listening.error());
+    spdlog::error("{}; {} gives another address", listening.error(), setting);
     return false;
   }
   server = *std::move(listening);

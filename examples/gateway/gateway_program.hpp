@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace switchyard::gateway {
 
@@ -40,8 +41,9 @@ public:
 
 private:
   http::server_options data_options(const config& c, std::shared_ptr<const http::server_tls> tls) const;
-  bool start(const http::server_options& options, http::handler handler, http::refusal_formatter format,
-             std::shared_ptr<http::server>& server);
+  /// `setting` is what gives its address, for a person.
+  bool start(std::string_view setting, const http::server_options& options, http::handler handler,
+             http::refusal_formatter format, std::shared_ptr<http::server>& server);
   void wait_for_reload();
   std::string reload();
   std::string take(loaded_settings loaded);

@@ -1,14 +1,15 @@
 // switchyard-gateway: an OpenAI-compatible HTTP server in front of several providers, driven by one JSON file.
 
 #include "gateway_program.hpp"
+#include "log_output.hpp"
 #include "settings_source.hpp"
 
 #include "switchyard/runtime/core.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <fcntl.h>
@@ -32,13 +33,23 @@ constexpr int exit_ok = 0, exit_failure = 1, exit_configuration = 2;
 // The exit status when the program is to end at once.
 std::optional<int> parse(int argc, char** argv, command_line& line) {
   CLI::App app{"An OpenAI-compatible gateway in front of several providers", "switchyard-gateway"};
-  app.add_option("--config", line.config_file, "the configuration, JSON (docs/configuration.md)");
+  app.allow_extras(); // told below, in their order
+  app.add_option("--config", line.config_file, "the configuration, JSON (docs/configuration.md)")->type_name("FILE");
   app.add_flag("--check", line.check, "check the configuration and end");
-  app.add_option("--listen", line.listen, "HOST:PORT instead of gateway.listen; port 0 takes a free one")->take_last();
-  app.add_option("--admin", line.admin, "HOST:PORT instead of admin.listen")->take_last();
-  app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path")->take_last();
+  app.add_option("--listen", line.listen, "address instead of gateway.listen; port 0 takes a free one")
+      ->type_name("HOST:PORT")
+      ->take_last();
+  app.add_option("--admin", line.admin, "address instead of admin.listen")->type_name("HOST:PORT")->take_last();
+  app.add_option("--data-dir", line.data_dir, "directory instead of telemetry.path")->type_name("DIR")->take_last();
+  app.add_option("--log-format", line.log_format, "text, or json: each line an object")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--log-level", line.log_level, "the least that is logged")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   try {
     app.parse(argc, argv);
+    if (const auto unknown = app.remaining(); !unknown.empty())
+      throw CLI::ParseError{"These arguments were not expected: " + boost::algorithm::join(unknown, " "),
+                            CLI::ExitCodes::ExtrasError};
     if (line.config_file.empty()) // an option that is not known is told first
       throw CLI::RequiredError{"--config FILE"};
     if (app.count("--data-dir") > 0 && line.data_dir.empty())
@@ -93,7 +104,8 @@ int run(const command_line& line) {
   if (line.check)
     return check(line, loaded->settings);
   std::signal(SIGPIPE, SIG_IGN);
-  spdlog::set_default_logger(spdlog::stderr_color_mt("switchyard"));
+  gateway::log_to_stderr(line.log_format == "json" ? gateway::log_format::json : gateway::log_format::text,
+                         spdlog::level::from_str(line.log_level));
   core_options options;
   options.log = log_line;
   // Never destroyed: a signal that comes while the program ends must not end it otherwise.

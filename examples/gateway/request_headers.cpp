@@ -1,6 +1,7 @@
 #include "request_headers.hpp"
 
 #include "answers.hpp"
+#include "trace_context.hpp"
 
 #include "switchyard/engine/duration_text.hpp"
 #include "switchyard/engine/idempotency_ledger.hpp"
@@ -139,7 +140,7 @@ header_list forwarded_headers(const header_list& headers, std::string_view reque
   header_list forwarded;
   forwarded.reserve(headers.text().size() + request_id.size() + 24);
   for (const auto& f : headers) {
-    if (is_forwarded(f.name) && !same_field_name(f.name, "X-Request-Id") &&
+    if (is_forwarded(f.name) && !same_field_name(f.name, "X-Request-Id") && !is_trace_field(f.name) &&
         !(lists_names && named_in_connection(headers, f.name)))
       forwarded.add(f.name, f.value);
   }

@@ -31,7 +31,8 @@ std::optional<std::string_view> usable_request_id(const header_list& headers) no
 bool is_forwarded(std::string_view name) noexcept;
 
 /// The headers that go on to a provider: not hop-by-hop ones (RFC 9110 7.6.1), Authorization, Cookie, Idempotency-Key,
-/// X-Switchyard-*; Accept-Encoding, Host and Content-Length are the HTTP client's business.
+/// X-Switchyard-*; Accept-Encoding, Host and Content-Length are the HTTP client's business, traceparent and tracestate
+/// that of trace_context.hpp.
 header_list forwarded_headers(const header_list& headers, std::string_view request_id);
 
 } // namespace switchyard::gateway

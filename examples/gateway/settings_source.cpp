@@ -4,6 +4,7 @@
 #include "switchyard/json/load_config.hpp"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace switchyard::gateway {
@@ -12,6 +13,15 @@ namespace {
 
 void add_line(std::string& text, const std::string& line) {
   text.append(text.empty() ? "" : "\n").append(line);
+}
+
+// What of the command line is at fault, in place of the setting that it stands for.
+std::string_view option_of(std::string_view pointer) {
+  if (pointer == "/gateway/listen")
+    return "--listen";
+  if (pointer == "/admin/listen")
+    return "--admin";
+  return pointer == "/telemetry/path" ? "--data-dir" : pointer;
 }
 
 // Says nothing of a file that can be read without waiting, nor of one that is not there: whoever reads it does.
@@ -56,7 +66,7 @@ boost::system::result<loaded_settings, std::string> load(const command_line& lin
     c.telemetry.path = line.data_dir;
   std::string problems;
   for (const auto& p : validate(c).problems)
-    add_line(problems, "command line: " + p.pointer + ": " + p.value + ": " + p.message);
+    add_line(problems, "command line: " + std::string{option_of(p.pointer)} + ": " + p.value + ": " + p.message);
   if (how == reading::again)
     check_files(problems, line.config_file, c);
   if (!problems.empty())

@@ -14,6 +14,8 @@ namespace switchyard::gateway {
 
 struct command_line {
   std::string config_file, listen, admin, data_dir;
+  std::string log_format = "text"; ///< or "json"
+  std::string log_level = "info";  ///< or "debug", "warning", "error"
   bool check = false;
 };
 

@@ -20,9 +20,9 @@ run_stack() {
   "latency": { "distribution": "lognormal", "mean": "150ms" },
   "errors": [ { "status": 500, "rate": 0.1 } ]
 }'
-  primary=$(ready_value primary provider)
+  primary=$(ready_value primary provider) || not_ready primary
   start_provider backup "$provider" '{ "latency": { "distribution": "lognormal", "mean": "300ms" } }'
-  backup=$(ready_value backup provider)
+  backup=$(ready_value backup provider) || not_ready backup
 
   local configuration
   configuration=$(<"$stack_templates/demo.json.in")
@@ -33,7 +33,7 @@ run_stack() {
   start_in_stack gateway "$gateway" --config "$stack_folder/demo.json" --data-dir "$stack_folder/data" \
     --listen "127.0.0.1:$(free_port 8080)" --admin "127.0.0.1:$(free_port 9090)" "$@"
   local plane admin
-  plane=$(ready_value gateway gateway)
+  plane=$(ready_value gateway gateway) || { end_without_service && return; }
   admin=$(ready_value gateway admin)
   print_stack "$plane" "$admin" "$primary" "$backup"
 
@@ -42,6 +42,22 @@ run_stack() {
   echo "the gateway ended by itself with status $status" >&2
   tail -n 20 "$stack_folder/gateway.log" >&2
   return "$status"
+}
+
+# The gateway has not got ready: it was only to say something (--help, --check), or it failed.
+end_without_service() {
+  ! child_runs "${stack_pids[-1]}" || not_ready gateway
+  local status=0
+  wait "${stack_pids[-1]}" || status=$?
+  ((status == 0)) || not_ready gateway "$status"
+  cat "$stack_folder/gateway.out"
+}
+
+# not_ready NAME [STATUS]: says what it said, and ends.
+not_ready() {
+  echo "$1 did not get ready:" >&2
+  tail -n 20 "$stack_folder/$1.out" "$stack_folder/$1.log" >&2
+  exit "${2:-1}"
 }
 
 print_stack() {
@@ -80,11 +96,12 @@ start_provider() {
 start_in_stack() {
   local name=$1
   shift
+  : >"$stack_folder/$name.out" # or whoever waits for its line might look before it is there
   "$@" </dev/null >"$stack_folder/$name.out" 2>"$stack_folder/$name.log" &
   stack_pids+=("$!")
 }
 
-# ready_value NAME KEY: waits for NAME's line `ready KEY=URL ...` and prints the URL of KEY.
+# ready_value NAME KEY: waits for NAME's line `ready KEY=URL ...` and prints the URL of KEY. Fails when none comes.
 ready_value() {
   local name=$1 key=$2 pid=${stack_pids[-1]} line='' polls
   for ((polls = 0; polls < 600; ++polls)); do # 30 s
@@ -96,8 +113,6 @@ ready_value() {
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.05
   done
-  echo "$name did not get ready:" >&2
-  tail -n 20 "$stack_folder/$name.out" "$stack_folder/$name.log" >&2
   return 1
 }
 

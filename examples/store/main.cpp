@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <iomanip>
 #include <iostream>
@@ -43,6 +45,10 @@ store::progress progress_line(const command_line& line, const char* unit) {
   };
 }
 
+std::uint64_t kib(std::uint64_t bytes) {
+  return (bytes + 1023) / 1024;
+}
+
 std::string time_or_none(const std::optional<wall_time>& t) {
   return t ? admin::time_text(*t) : "none";
 }
@@ -67,11 +73,11 @@ int stats(const command_line& line) {
   const auto found = (*opened)->figures(progress_line(line, "keys"));
   if (!found)
     return fail(found.error());
-  std::cout << std::left << std::setw(24) << "family" << std::right << std::setw(14) << "entries" << std::setw(14)
+  std::cout << std::left << std::setw(24) << "family" << std::right << std::setw(14) << "about entries" << std::setw(14)
             << "KiB" << std::setw(8) << "files" << '\n';
   for (const auto& f : found->families)
     std::cout << std::left << std::setw(24) << f.name << std::right << std::setw(14) << f.entries << std::setw(14)
-              << (f.bytes + 1023) / 1024 << std::setw(8) << f.files << '\n';
+              << kib(f.bytes) << std::setw(8) << f.files << '\n';
   std::cout << "telemetry from " << time_or_none(found->oldest_row) << " to " << time_or_none(found->newest_row)
             << "\nidempotency keys: " << found->answers << " answered, " << found->reservations
             << " in flight or interrupted, " << found->expired << " expired\n";
@@ -104,7 +110,40 @@ int purge(const command_line& line) {
     }
   }
   const auto done = store::purge(line.data_dir, older_than, progress_line(line, "families"));
-  return done ? exit_ok : fail(done.error());
+  if (!done && done.error().what == store_error::kind::locked)
+    return fail({store_error::kind::locked,
+                 "the store in " + line.data_dir + " is in use by another process: stop the gateway, then purge"});
+  if (!done)
+    return fail(done.error());
+  const auto dropped = done->entries_before - std::min(done->entries_before, done->entries_after);
+  std::cout << "dropped about " << dropped << " entries that were expired, old or overwritten; left are "
+            << done->entries_after << " in " << kib(done->bytes_after) << " KiB, before it were "
+            << kib(done->bytes_before) << " KiB\n";
+  return exit_ok;
+}
+
+/// `check, stats, request, purge`.
+std::string known_commands(const CLI::App& app) {
+  std::string names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+/// The exit status when the program is to end at once.
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty())
+      throw CLI::RequiredError{"A command"};
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    if (app.exit(e) == 0)
+      return exit_ok;
+    if (app.get_subcommands().empty())
+      std::cerr << "The commands are " << known_commands(app) << ".\n";
+    return exit_usage;
+  }
 }
 
 } // namespace
@@ -112,23 +151,25 @@ int purge(const command_line& line) {
 int main(int argc, char** argv) {
   CLI::App app{"Looks into the data directory of a gateway, and cleans it", "switchyard-store"};
   command_line line;
-  app.add_option("--data-dir", line.data_dir, "the gateway's data directory (telemetry.path)")->capture_default_str();
+  app.fallthrough(); // options may stand behind the command, too
+  app.add_option("--data-dir", line.data_dir, "the gateway's data directory (telemetry.path)")
+      ->type_name("DIR")
+      ->capture_default_str();
   app.add_flag("--progress", line.show_progress, "tell how far long work has come, also where stderr is no terminal");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer("check, stats and request only read, also while a gateway runs. Exit status: 0 well, 1 not well, 2 wrong "
              "usage.");
   auto* checking = app.add_subcommand("check", "verify all files and read every entry");
-  auto* counting = app.add_subcommand("stats", "entries and bytes by family, age of telemetry, keys by state");
+  auto* counting = app.add_subcommand("stats", "about how many entries and bytes by family, age of telemetry, keys by "
+                                               "state");
   auto* dumping = app.add_subcommand("request", "all telemetry rows of a request, one JSON object a line");
   dumping->add_option("ID", line.request_id, "the request's id (X-Request-Id)")->required();
   auto* purging =
       app.add_subcommand("purge", "drop what is expired and give its room back; the gateway must be stopped");
-  purging->add_option("--older-than", line.older_than, "also telemetry and usage of this age, e.g. 30d");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? exit_ok : exit_usage;
-  }
+  purging->add_option("--older-than", line.older_than, "also telemetry and usage of this age, e.g. 30d")
+      ->type_name("DURATION");
+  if (const auto status = parse(app, argc, argv))
+    return *status;
   if (checking->parsed())
     return check(line);
   if (counting->parsed())

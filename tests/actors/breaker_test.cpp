@@ -77,6 +77,17 @@ TEST_CASE_METHOD(breaker_fixture, "a breaker opens at the threshold and shows it
   CHECK(refused.wait == 30s);
 }
 
+TEST_CASE_METHOD(breaker_fixture, "a circuit that opened and closed again left no line in the log") {
+  const auto c = circuit();
+  open_half(*c);
+  end_probe(*c, ask_probe(*c), outcome::success);
+  using line = std::pair<log_level, std::string>;
+  CHECK(log == std::vector<line>{
+                   {log_level::warning, "circuit p: from closed to open (consecutive_failures), next probe in 30s"},
+                   {log_level::info, "circuit p: from open to half_open (cooldown)"},
+                   {log_level::info, "circuit p: from half_open to closed (probes_succeeded)"}});
+}
+
 TEST_CASE_METHOD(breaker_fixture, "half-open comes by the breaker's own timer at exactly the cooldown's end [C6]") {
   const auto c = circuit();
   end(*c, outcome::failure, 5);

@@ -26,16 +26,24 @@ std::string saying(const std::string& text) {
   return R"({"choices":[{"message":{"content":")" + text + R"("}}]})";
 }
 
+// The circuit has opened: the next call that comes is the canary.
+struct resting_circuit {
+  resting_circuit() {
+    auto failing = runtime.async_submit(chat_request(), asio::use_future);
+    provider->answer(0, answer_of(500));
+    CHECK_FALSE(value_of(std::move(failing)));
+  }
+
+  std::shared_ptr<held_provider> provider = std::make_shared<held_provider>();
+  switchyard::runtime runtime = start(with_canary(), with_provider(provider));
+  std::shared_ptr<state_watch> watch = std::make_shared<state_watch>();
+  std::shared_ptr<void> token = runtime.observe(watch);
+};
+
 } // namespace
 
-TEST_CASE("a canary asks the route's model, and passes only with the whole word in the answer's text [C13]") {
-  const auto provider = std::make_shared<held_provider>();
-  auto runtime = start(with_canary(), with_provider(provider));
-  const auto watch = std::make_shared<state_watch>();
-  const auto token = runtime.observe(watch);
-  auto failing = runtime.async_submit(chat_request(), asio::use_future);
-  provider->answer(0, answer_of(500));
-  CHECK_FALSE(value_of(std::move(failing)));
+TEST_CASE_METHOD(resting_circuit,
+                 "a canary asks the route's model, and passes only with the whole word in the answer's text [C13]") {
   const auto sent = boost::json::parse(*provider->at(1)->request.body);
   CHECK(sent.at("model") == "m");
   CHECK(sent.at("max_tokens") == 5);
@@ -51,14 +59,7 @@ TEST_CASE("a canary asks the route's model, and passes only with the whole word 
   CHECK(provider->attempts() == next);
 }
 
-TEST_CASE("a canary leaves no trace in telemetry, and a real probe follows it [C13, H2]") {
-  const auto provider = std::make_shared<held_provider>();
-  auto runtime = start(with_canary(), with_provider(provider));
-  const auto watch = std::make_shared<state_watch>();
-  const auto token = runtime.observe(watch);
-  auto failing = runtime.async_submit(chat_request(), asio::use_future);
-  provider->answer(0, answer_of(500));
-  CHECK_FALSE(value_of(std::move(failing)));
+TEST_CASE_METHOD(resting_circuit, "a canary leaves no trace in telemetry, and a real probe follows it [C13, H2]") {
   provider->answer(1, answer_of(200, saying("OK")));
   watch->wait_for(circuit_state::half_open);
   auto probe = runtime.async_submit(chat_request(), asio::use_future);

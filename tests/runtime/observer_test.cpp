@@ -257,7 +257,7 @@ TEST_CASE("a stuck log held up requests [C15]") {
   auto options = with_provider(std::make_shared<quick_provider>(std::move(refusing)));
   options.log = shared_log::of(log);
   auto rt = start(std::move(c), std::move(options));
-  log->wait_for("fallback nowhere is skipped");
+  log->wait_for("\"nowhere\": no such route; it is skipped");
   const auto refused = submit(rt); // and an error, for the refused key
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == errc::upstream_error);

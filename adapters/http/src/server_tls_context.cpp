@@ -20,6 +20,9 @@ std::string reason() {
     return std::generic_category().message(ERR_GET_REASON(code));
   if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE)
     return "there is none in it in PEM format";
+  // What its decoders say of all that they cannot read as a key, be it empty, cut or something else.
+  if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_OSSL_DECODER && ERR_GET_REASON(code) == ERR_R_UNSUPPORTED)
+    return "there is no PEM private key in it, or not a whole one";
   const auto* text = code == 0 ? nullptr : ERR_reason_error_string(code);
   return text == nullptr ? "no reason given" : text;
 }
@@ -79,8 +82,8 @@ load_server_tls(const std::string& certificate_file, const std::string& key_file
   if (!key)
     return result{boost::system::in_place_error, key.error()};
   if (SSL_CTX_use_PrivateKey(context, key->get()) != 1 || SSL_CTX_check_private_key(context) != 1)
-    return result{boost::system::in_place_error, "the key of " + key_file + " does not belong to the certificate of " +
-                                                     certificate_file + ": " + reason()};
+    return result{boost::system::in_place_error,
+                  "the key of " + key_file + " does not belong to the certificate of " + certificate_file};
   return result{tls};
 }
 

@@ -5,7 +5,6 @@
 #include "nearest_name.hpp"
 #include "read_config.hpp"
 
-#include "switchyard/engine/fallback_plan.hpp"
 #include "switchyard/engine/settings_fields.hpp"
 #include "switchyard/engine/validate.hpp"
 
@@ -150,7 +149,7 @@ private:
       if (named && rule.allowed.contains(*named))
         classes.insert(*named);
       else
-        refuse(child_pointer(pointer, std::to_string(i)), accepted(rule));
+        refuse(child_pointer(pointer, std::to_string(i)), accepted_entry(rule));
     }
     out = classes;
   }
@@ -223,8 +222,6 @@ private:
     }
   }
 
-  void read(std::map<std::string, route_settings>& routes, const nested_rule&, const json::value& value,
-            const std::string& pointer);
   void read(std::map<std::string, circuit_settings>& profiles, const nested_rule&, const json::value& value,
             const std::string& pointer);
   std::vector<std::string> inheritance(const json::object& profiles, const std::string& name,

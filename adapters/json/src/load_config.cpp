@@ -109,7 +109,7 @@ void add_validation(const validation& found, const reading& read, const source_d
     // Where a whole section could not be read, nothing is missing from it.
     const bool follows = known.touch(problem.pointer) || (!problem.looked_in.empty() && known.has(problem.looked_in));
     const bool is_given = document.find(problem.pointer) != nullptr;
-    if ((follows && !always) || (!is_given && inherited.contains(problem)))
+    if ((follows && !always && !problem.of_name) || (!is_given && inherited.contains(problem)))
       continue;
     // The value as the file has it, rather than as it was understood; what is hidden stays so.
     auto value = is_given && !problem.value.empty() ? detail::shown_value(document, problem.pointer) : problem.value;

@@ -18,29 +18,6 @@ void field_reader::read_header(header_value& out, const json::value& value, cons
   read(out.secret_env, text_rule{text_form::variable}, *variable, child_pointer(pointer, "env"));
 }
 
-void field_reader::read(std::map<std::string, route_settings>& routes, const nested_rule&, const json::value& value,
-                        const std::string& pointer) {
-  if (!value.is_object())
-    return refuse(pointer, "an object of named objects");
-  std::map<std::string, std::string> written; // folded id to the id in the file
-  for (const auto& member : value.get_object()) {
-    const std::string name(member.key());
-    const auto place = child_pointer(pointer, name);
-    const auto folded = fold_route_id(name);
-    if (const auto [first, is_new] = written.emplace(folded, name); !is_new) {
-      problems.push_back({place, 0, 0, "",
-                          "is the same route as " + json_quoted(first->second) +
-                              ": ids compare without case and without white space around them"});
-      route_settings unused;
-      read_object(unused, member.value(), place); // for its own mistakes
-      continue;
-    }
-    auto& route = routes[folded];
-    route.name = folded;
-    read_object(route, member.value(), place);
-  }
-}
-
 /// A profile and the ones it inherits from that have not been read yet, the most derived first.
 std::vector<std::string> field_reader::inheritance(const json::object& profiles, const std::string& name,
                                                    const std::map<std::string, circuit_settings>& done) {

@@ -30,9 +30,9 @@ public:
       return; // none, or `validate` refuses the name; it is not looked up, as it may be a pasted key
     auto value = env_(variable);
     if (!value)
-      return add(pointer, "the environment variable " + variable + " is not set");
+      return add(pointer, "the environment variable " + variable + " is not set; accepted: one that is set");
     if (value->empty())
-      return add(pointer, "the environment variable " + variable + " is empty");
+      return add(pointer, "the environment variable " + variable + " is empty; accepted: one that is not");
     out = secret{std::move(*value)};
   }
 

@@ -133,9 +133,9 @@ private:
       const auto place = child_pointer(pointer, key);
       const auto [member, is_new] = node.members.try_emplace(key);
       if (!is_new)
-        problems_.push_back(
-            {place, key_line, 0, "",
-             "this key is given twice in the same object, first in line " + std::to_string(member->second.line)});
+        problems_.push_back({place, key_line, 0, "",
+                             "this key is given twice in the same object, first in line " +
+                                 std::to_string(member->second.line) + "; accepted: once"});
       source_node value;
       skim_value(value, place);
       member->second = std::move(value); // the last one counts, as in the parsed document

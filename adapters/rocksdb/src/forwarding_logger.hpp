@@ -7,6 +7,7 @@
 
 #include <rocksdb/env.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -26,10 +27,12 @@ public:
     if (!log_ || level < rocksdb::InfoLogLevel::WARN_LEVEL || level > rocksdb::InfoLogLevel::FATAL_LEVEL)
       return;
     std::array<char, 1024> text; // longer ones are cut
-    int length = std::vsnprintf(text.data(), text.size(), format, arguments);
-    if (length > 0)
-      forward(level == rocksdb::InfoLogLevel::WARN_LEVEL ? log_level::warning : log_level::error,
-              {text.data(), std::min<std::size_t>(static_cast<std::size_t>(length), text.size() - 1)});
+    const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
+    if (length <= 0)
+      return;
+    const std::string_view line{text.data(), std::min<std::size_t>(static_cast<std::size_t>(length), text.size() - 1)};
+    if (!line.starts_with("DB::Open() failed") && line.find("] DB::Open() failed") == line.npos) // its caller says why
+      forward(level == rocksdb::InfoLogLevel::WARN_LEVEL ? log_level::warning : log_level::error, line);
   }
 
   /// Hands a message to the program's log.

@@ -43,6 +43,32 @@ std::uint64_t property(const open_database& database, rocksdb::ColumnFamilyHandl
   return value;
 }
 
+std::vector<family_figures> families_of(const open_database& database) {
+  std::vector<family_figures> all;
+  for (auto* handle : database.handles()) {
+    family_figures f;
+    f.name = handle->GetName();
+    f.entries = property(database, handle, rocksdb::DB::Properties::kEstimateNumKeys);
+    rocksdb::ColumnFamilyMetaData files;
+    database.db().GetColumnFamilyMetaData(handle, &files);
+    f.bytes = files.size + property(database, handle, rocksdb::DB::Properties::kCurSizeAllMemTables);
+    f.files = files.file_count;
+    all.push_back(std::move(f));
+  }
+  return all;
+}
+
+store_result<void> add_up(const core& c, std::uint64_t& entries, std::uint64_t& bytes) {
+  const auto database = c.use();
+  if (!database)
+    return database.error();
+  for (const auto& f : families_of(**database)) {
+    entries += f.entries;
+    bytes += f.bytes;
+  }
+  return {};
+}
+
 bool understood(family f, std::string_view key, std::string_view value) {
   switch (f) {
   case family_telemetry:
@@ -110,16 +136,7 @@ store_result<store_figures> rocksdb_inspector::figures(const progress& on_progre
     return leased.error();
   const open_database& database = **leased;
   store_figures all;
-  for (auto* handle : database.handles()) {
-    family_figures f;
-    f.name = handle->GetName();
-    f.entries = property(database, handle, rocksdb::DB::Properties::kEstimateNumKeys);
-    rocksdb::ColumnFamilyMetaData files;
-    database.db().GetColumnFamilyMetaData(handle, &files);
-    f.bytes = files.size + property(database, handle, rocksdb::DB::Properties::kCurSizeAllMemTables);
-    f.files = files.file_count;
-    all.families.push_back(std::move(f));
-  }
+  all.families = families_of(database);
   std::unique_ptr<rocksdb::Iterator> it(database.db().NewIterator({}, database.handle(family_telemetry)));
   if (it->SeekToFirst(); it->Valid())
     all.oldest_row = time_of_telemetry_key(it->key().ToStringView());
@@ -187,14 +204,22 @@ store_result<std::unique_ptr<inspector>> inspector::open(const fs::path& data_di
   return std::make_unique<rocksdb_inspector>(std::move(*opened));
 }
 
-store_result<void> purge(const fs::path& data_dir, std::optional<duration> older_than, const progress& on_progress) {
+store_result<purge_result> purge(const fs::path& data_dir, std::optional<duration> older_than,
+                                 const progress& on_progress) {
   const auto where = existing_store(data_dir);
   if (!where)
     return where.error();
   auto opened = core::open(*where, quiet_options(older_than), {});
   if (!opened)
     return opened.error();
-  return (*opened)->compact(on_progress);
+  purge_result result;
+  if (auto counted = add_up(**opened, result.entries_before, result.bytes_before); !counted)
+    return counted.error();
+  if (auto done = (*opened)->compact(on_progress); !done)
+    return done.error();
+  if (auto counted = add_up(**opened, result.entries_after, result.bytes_after); !counted)
+    return counted.error();
+  return result;
 }
 
 } // namespace switchyard::store

@@ -67,16 +67,12 @@ static_answer_source static_answer_of(const std::string& body, const std::string
   };
 }
 
-void add_chains(topology& t, const config& c, std::vector<std::string>& warnings) {
+void add_chains(topology& t, const config& c) {
   t.chains.resize(t.targets.size());
   for (const auto& [name, index] : t.routes) {
     const auto chain = plan_fallbacks(c.routes, name);
     for (const auto& id : chain.routes)
       t.chains[index].push_back(&t.targets[t.routes.at(id)]);
-    for (const auto& id : chain.skipped_missing)
-      warnings.push_back("route " + name + ": fallback " + id + " is skipped: there is no such route");
-    for (const auto& id : chain.skipped_inactive)
-      warnings.push_back("route " + name + ": fallback " + id + " is skipped: it is inactive");
   }
 }
 
@@ -127,7 +123,7 @@ route_target resolve(const std::string& name, const route_settings& route, const
 
 } // namespace
 
-void connect(configured& c, const configured* before, circuit_registry& registry, std::vector<std::string>& warnings) {
+void connect(configured& c, const configured* before, circuit_registry& registry) {
   take_slots(c, before);
   auto t = std::make_shared<topology>();
   for (const auto& [name, route] : c.settings.routes) {
@@ -147,7 +143,7 @@ void connect(configured& c, const configured* before, circuit_registry& registry
     t->circuits.push_back(std::move(handle));
     t->targets.push_back(std::move(target));
   }
-  add_chains(*t, c.settings, warnings);
+  add_chains(*t, c.settings);
   plan_canaries(*t, c.settings);
   c.routes = std::move(t);
   if (c.settings.health.reorder != health_settings::reorder_mode::off)

@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace switchyard {
 
@@ -32,7 +31,7 @@ struct configured {
 };
 
 /// Fills `slots`, `routes` and `health`. Circuits are taken from the registry, new ones added to it, and told their
-/// settings; what the configuration of before, null at the start, shares with this one is kept. Warnings are added.
-void connect(configured& c, const configured* before, circuit_registry& registry, std::vector<std::string>& warnings);
+/// settings; what the configuration of before, null at the start, shares with this one is kept.
+void connect(configured& c, const configured* before, circuit_registry& registry);
 
 } // namespace switchyard

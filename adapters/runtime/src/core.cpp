@@ -83,7 +83,8 @@ void check_bodies(const config& c, std::vector<setting_problem>& problems) {
 
 std::optional<start_error> core_impl::check_settings(config& c) {
   complete(c);
-  auto problems = validate(c).problems;
+  auto [problems, warnings] = validate(c);
+  c.warnings = std::move(warnings);
   if (problems.empty())
     check_bodies(c, problems);
   if (problems.empty())
@@ -133,10 +134,9 @@ std::optional<start_error> core_impl::start() {
   auto history = read_history();
   if (!history)
     return start_error{start_error::kind::store, history.error().message};
-  std::vector<std::string> warnings;
-  connect(*first, nullptr, *registry_, warnings);
+  connect(*first, nullptr, *registry_);
   configured_.store(std::move(first));
-  for (const auto& w : warnings)
+  for (const auto& w : now()->settings.warnings)
     shared_->log(log_level::warning, w);
   make_observers();
   start_actors(std::move(*history));

@@ -114,6 +114,7 @@ private:
   std::shared_ptr<telemetry_queue> queue_ = std::make_shared<telemetry_queue>();
   std::shared_ptr<circuit_registry> registry_ = std::make_shared<circuit_registry>();
   std::map<std::string, std::string> guarded_; ///< circuits that a guard was given, and their profile; under the lock
+  std::vector<std::weak_ptr<circuit_handle>> retired_; ///< of no route any more, but of requests; under the lock
   std::atomic<std::shared_ptr<const configured>> configured_;
   mutable std::mutex reload_mutex_; ///< one reload after the other
   std::mutex successor_mutex_;      ///< no actor is made of settings that a reload is about to replace

@@ -84,8 +84,7 @@ std::optional<start_error> core_impl::what_needs_a_restart(const config& c) cons
 // From here on nothing can fail. Every circuit has its breaker before the first request may ask it.
 void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& before) {
   const visiting_thread visit;
-  std::vector<std::string> warnings;
-  connect(*next, &before, *registry_, warnings);
+  connect(*next, &before, *registry_);
   configure_guarded(*next);
   forget_circuits(*next, *before.routes);
   metrics_->configure(names_of(*next));
@@ -97,7 +96,7 @@ void core_impl::put_in_use(std::shared_ptr<configured> next, const configured& b
                });
   bound_requests(next->settings.gateway.max_in_flight);
   hand_out(next);
-  for (const auto& w : warnings)
+  for (const auto& w : next->settings.warnings)
     shared_->log(log_level::warning, w);
 }
 
@@ -134,12 +133,14 @@ void core_impl::configure_guarded(const configured& c) {
 
 // A circuit that no route has any more goes with the requests that still use it; one of a guard stays.
 void core_impl::forget_circuits(const configured& c, const topology& before) {
+  std::erase_if(retired_, [](const auto& handle) { return handle.expired(); });
   const auto served = circuits_of(*c.routes);
   for (const auto& handle : before.circuits)
-    if (handle && !served.contains(handle.get()) && !guarded_.contains(handle->cell().id())) {
-      handle->retire();
-      registry_->remove(handle->cell().id());
-    }
+    if (handle && !served.contains(handle.get()) && !guarded_.contains(handle->cell().id()))
+      if (auto gone = registry_->remove(handle->cell().id())) {
+        gone->retire();
+        retired_.push_back(std::move(gone));
+      }
 }
 
 } // namespace switchyard

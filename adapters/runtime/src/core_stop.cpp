@@ -118,7 +118,14 @@ void core_impl::stop_actors() {
   // Those who replace what dies first, and wholly.
   end_and_wait(*system_, directory_);
   end_and_wait(*system_, supervisor_);
-  for (const auto& handle : registry_->all()) {
+  auto circuits = registry_->all();
+  {
+    const std::lock_guard lock{reload_mutex_};
+    for (const auto& retired : retired_)
+      if (auto handle = retired.lock())
+        circuits.push_back(std::move(handle));
+  }
+  for (const auto& handle : circuits) {
     if (auto breaker = handle->breaker())
       caf::anon_send_exit(breaker, caf::exit_reason::user_shutdown);
     handle->set_breaker(breaker_actor{});

@@ -93,9 +93,10 @@ TEST_CASE("failure classes are checked one by one [F1]") {
   REQUIRE(error.problems.size() == 3);
   CHECK(error.problems[0].pointer == "/providers/openai/trips/1");
   CHECK(error.problems[0].value == "\"tiemout\"");
+  CHECK(contains(error.problems[0].message, "accepted: one of \"connection\", \"timeout\"")); // not an array: one entry
   CHECK(contains(error.problems[0].message, "\"timeout\""));
   error = refused(with(full, "/routes/Chat/fallback_on", R"(["timeout"])"));
-  CHECK(contains(error.text(), "an array of \"auth\", \"context_length\", \"content_policy\", \"client_error\""));
+  CHECK(contains(error.text(), "one of \"auth\", \"context_length\", \"content_policy\", \"client_error\""));
   check_refused("/providers/openai/trips", "\"timeout\"");
   CHECK(loaded(with(full, "/providers/openai/trips", "[]")).providers.at("openai").trips.empty());
 }
@@ -197,6 +198,45 @@ TEST_CASE("two route ids that differ only in case are refused [B1]") {
   CHECK(contains(problems_at(error, "/routes/chaT")[0].message, "\"Chat\""));
   CHECK(problems_at(error, "/routes/chaT")[0].line == 3);
   CHECK(problems_at(error, "/routes/chaT/deadline").size() == 1);
+}
+
+TEST_CASE("a route that is one already hid what was wrong inside it [B1]") {
+  for (const auto* names : {"chat CHAT", "CHAT chat", "Chat chaT"}) {
+    const std::string both{names}, first = both.substr(0, 4), second = both.substr(5);
+    const auto error =
+        refused(R"({"providers": {"a": {"base_url": "http://h"}}, "budgets": [{"route": "chat", "requests": 1}],
+      "routes": {")" +
+                first + R"(": {"provider": "a", "model": "m"},
+        ")" + second +
+                R"(": {"provider": "b", "deadline": "0"}}})");
+    INFO(error.text());
+    CHECK(error.problems.size() == 4);
+    CHECK(contains(error.text(), "test.json:3: /routes/" + second + ": is the same route as \"" + first + "\""));
+    CHECK(problems_at(error, "/routes/" + second + "/model").size() == 1);
+    CHECK(problems_at(error, "/routes/" + second + "/deadline").size() == 1);
+    CHECK(problems_at(error, "/routes/" + second + "/provider").size() == 1);
+  }
+}
+
+TEST_CASE("a route's name with white space around it was taken for another name [B1]") {
+  for (const auto* name : {" y", "y ", " y "}) {
+    const auto error = refused(R"({"providers": {"a": {"base_url": "http://h"}},
+      "routes": {")" + std::string(name) +
+                               R"(": {"provider": "a", "model": "m"}}})");
+    INFO(error.text());
+    REQUIRE(error.problems.size() == 1);
+    CHECK(error.problems[0].pointer == "/routes/" + std::string(name));
+    CHECK(contains(error.problems[0].message, "without control characters or white space around it"));
+  }
+}
+
+TEST_CASE("a name that is not accepted was not told where something inside was wrong too") {
+  const auto error =
+      refused(R"({"providers": {"a": {"base_url": "http://h"}, " b": {"base_url": "http://h", "timeouts": 5}},
+    "routes": {"r": {"provider": "a", "model": "m"}}})");
+  INFO(error.text());
+  CHECK(problems_at(error, "/providers/ b").size() == 1);
+  CHECK(problems_at(error, "/providers/ b/timeouts").size() == 1);
 }
 
 TEST_CASE("names of providers, routes and profiles have to be usable") {

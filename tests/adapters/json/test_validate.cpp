@@ -78,7 +78,7 @@ TEST_CASE("route ids are folded, and those that clash are refused [B1]") {
   conf.routes["CHAT"] = conf.routes["chat"];
   complete(conf);
   CHECK(conf.routes.size() == 3);
-  CHECK(pointers(conf) == names{"/routes/chat"});
+  CHECK(pointers(conf) == names{"/routes/CHAT"});
 }
 
 TEST_CASE("completing twice changes nothing") {

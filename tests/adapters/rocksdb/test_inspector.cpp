@@ -109,10 +109,13 @@ TEST_CASE("purging needs the store for itself, and drops what is expired or olde
     CHECK(refused.error().what == store_error::kind::locked);
   }
   std::uint64_t told = 0;
-  REQUIRE(purge(dir.path(), {}, [&](std::uint64_t done, std::uint64_t about) {
+  const auto purged = purge(dir.path(), {}, [&](std::uint64_t done, std::uint64_t about) {
     ++told;
     CHECK(done <= about);
-  }));
+  });
+  REQUIRE(purged.has_value());
+  CHECK(purged->entries_after == purged->entries_before - 1); // the expired answer
+  CHECK(purged->bytes_after > 0);
   CHECK(told > 1);
   {
     const auto looking = inspector::open(dir.path()).value();
@@ -122,7 +125,7 @@ TEST_CASE("purging needs the store for itself, and drops what is expired or olde
     CHECK(figures.reservations == 1);
     CHECK(looking->rows_of("a").value().size() == 2);
   }
-  REQUIRE(purge(dir.path(), 90min, {}));
+  REQUIRE(purge(dir.path(), 90min, {}).has_value());
   const auto looking = inspector::open(dir.path()).value();
   CHECK(looking->rows_of("a").value().empty());
   CHECK(looking->rows_of("b").value().size() == 2);

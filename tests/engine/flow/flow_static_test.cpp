@@ -26,7 +26,8 @@ TEST_CASE("as the last route a static answer counts the routes left behind and t
   driven_flow flow(world, {.budgeted = true});
   CHECK(flow.begin() == texts{"budget"});
   CHECK(flow.feed(flow_input::budget_verdict{flow_input::budget_verdict::kind::admitted, {}}) == texts{"start a"});
-  CHECK(flow.fail(failure_class::timeout) == texts{"wake a", "refund", "finish static"}); // its own answer costs nothing [U1]
+  CHECK(flow.fail(failure_class::timeout) ==
+        texts{"wake a", "refund", "finish static"}); // its own answer costs nothing [U1]
   CHECK(flow.it.attempts() == 1);
   CHECK(flow.it.fallbacks() == 1);
   const auto record = flow.it.take_record();

@@ -156,13 +156,19 @@ bool says(const json::object& error, std::string_view part) {
 
 TEST_CASE("a request reaches the route's provider with its own model, and its answer the client") {
   running_gateway g;
-  auto c = g.chat("X-Request-Id: mine\r\nAuthorization: Bearer x\r\nX-Trace: 7\r\n", "CHAT");
+  auto c = g.chat("X-Request-Id: mine\r\nAuthorization: Bearer x\r\nX-Trace: 7\r\n"
+                  "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\ntracestate: a=1\r\n",
+                  "CHAT");
   const auto asked = g.alpha->end_next(usable());
   CHECK(asked.path == "/chat/completions");
   CHECK(*asked.body == R"({"model":"alpha-1","messages":[]})");
   CHECK(asked.headers->find("X-Trace") == "7");
   CHECK(asked.headers->find("X-Request-Id") == "mine");
   CHECK_FALSE(asked.headers->contains("Authorization"));
+  const auto parent = asked.headers->find("traceparent").value_or("");
+  CHECK(parent.starts_with("00-0af7651916cd43dd8448eb211c80319c-"));
+  CHECK(parent.find("b7ad6b7169203331") == std::string_view::npos);
+  CHECK(asked.headers->find("tracestate") == "a=1");
   const auto got = c.receive();
   CHECK(got.status == 200);
   CHECK(got.body == usable().body);

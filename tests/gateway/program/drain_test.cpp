@@ -111,6 +111,8 @@ TEST_CASE("a drain waited for a connection that was made meanwhile and says noth
   drained_gateway g{"10m"};
   auto running = g.chat();
   auto idle = g.process.client();
+  REQUIRE(idle.send(get_ready)); // so that it has been accepted, by whichever thread
+  CHECK(idle.receive().status == 200);
   const auto x = g.held.take();
   g.held.put(x);
   g.drain();

@@ -80,7 +80,8 @@ TEST_CASE("the tool reads beside a running gateway, and purges only without it")
     CHECK(has(row.output, R"("kind":"attempt")"));
     const auto purge = run_store(on_data + "purge");
     CHECK(purge.status == 1);
-    CHECK(has(purge.output, "is in use by another process"));
+    CHECK(has(purge.output, "is in use by another process: stop the gateway"));
+    CHECK_FALSE(has(purge.output, "db_impl"));
   }
   const auto check = run_store(on_data + "--progress check");
   CHECK(check.status == 0);
@@ -88,6 +89,7 @@ TEST_CASE("the tool reads beside a running gateway, and purges only without it")
   const auto purge = run_store(on_data + "--progress purge --older-than 1d");
   CHECK(purge.status == 0);
   CHECK(has(purge.output, "families"));
+  CHECK(has(purge.output, "dropped about "));
 }
 
 TEST_CASE("the tool tells damage in a closed store, and a store that cannot be opened [I13]") {
@@ -132,9 +134,18 @@ TEST_CASE("the tool says what is wrong with its use, and what there is not") {
   temp_dir folder;
   const auto on_data = "--data-dir " + folder.path().string() + " ";
   CHECK(run_store("--help").status == 0);
-  CHECK(run_store("").status == 2);
-  CHECK(run_store("shrink").status == 2);
+  const auto nothing = run_store("");
+  CHECK(nothing.status == 2);
+  CHECK(has(nothing.output, "check, stats, request, purge"));
+  const auto unknown = run_store("shrink"); // was told only that a subcommand is required
+  CHECK(unknown.status == 2);
+  CHECK(has(unknown.output, "shrink"));
+  CHECK(has(unknown.output, "check, stats, request, purge"));
   CHECK(run_store(on_data + "request").status == 2);
+  CHECK(run_store(on_data + "check stats").status == 2);
+  const auto behind = run_store("stats " + on_data + "--progress"); // options were refused there
+  CHECK(behind.status == 1);
+  CHECK(has(behind.output, "there is no store in " + folder.path().string()));
   const auto age = run_store(on_data + "purge --older-than soon");
   CHECK(age.status == 2);
   CHECK(has(age.output, "give a positive duration with a unit"));

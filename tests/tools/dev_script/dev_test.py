@@ -342,6 +342,14 @@ class Running(DevTest):
         process.communicate(timeout=30)
         self.assertTrue(self.checkout.calls_of("switchyard-gateway")[0].endswith(" --log-level debug"))
 
+    def test_a_gateway_that_was_only_to_say_something_was_told_not_to_have_got_ready(self):
+        for option in ("--help", "--check"):
+            result = self.run_dev("run", "--", option)
+            self.assertEqual(result.stdout, "as was asked\n")
+            self.assertNotIn("did not get ready", result.stderr)
+            self.assertFalse(any(map(alive, self.checkout.pids)))
+            self.assertEqual(self.checkout.left_behind, [])
+
     def test_an_own_configuration_runs_the_gateway_alone(self):
         process = self.start("run", "--", "--config", "my.json")
         self.assertTrue(process.stdout.readline().startswith("ready gateway="))

@@ -113,6 +113,7 @@ std::string accepted(const real_rule& rule);
 std::string accepted(const span_rule& rule);
 std::string accepted(const text_rule& rule);
 std::string accepted(const classes_rule& rule);
+std::string accepted_entry(const classes_rule& rule); ///< of one class in the array
 std::string accepted(const json_object_rule& rule);
 std::string accepted(const window_size_rule& rule);
 std::string accepted(const headers_rule& rule);

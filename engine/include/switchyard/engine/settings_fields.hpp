@@ -117,7 +117,7 @@ struct fields_of<circuit_settings> {
       field{"scope", &s::scope, choice("provider", "model", "region"),
             "What one circuit covers: a provider, one of its models, or a model in a region."},
       field{"consecutive_failures", &s::consecutive_failures, whole_rule{1, 1'000'000},
-            "Failed calls in a row at which the circuit opens."},
+            "Failed calls in a row at which the circuit opens; a call and its retries in place count once."},
       field{"cooldown", &s::cooldown, positive_span, "Time that the circuit stays open before a probe."},
       field{"cooldown_multiplier", &s::cooldown_multiplier, real_rule{1, 1'000},
             "Factor on the cooldown for each reopening since the circuit last closed."},

@@ -17,6 +17,7 @@ struct setting_problem {
   std::string value;       ///< the value as JSON text; empty when there is none or it is not to be shown
   std::string message;     ///< what is wrong and what is accepted; never holds a secret
   std::string looked_in{}; ///< pointer of the object in which a name was looked up in vain; otherwise empty
+  bool of_name = false;    ///< it is the name that is wrong, whatever stands there
 
   friend bool operator==(const setting_problem&, const setting_problem&) = default;
 };
@@ -30,8 +31,8 @@ struct validation {
 };
 
 /// Makes a configuration built in code complete, as loading does: the profile "default" exists; `name` of providers,
-/// routes and tenants is their key; routes are keyed by folded id [B1] where that is unambiguous, and `route_order`
-/// has each. To be called before `validate`.
+/// routes and tenants is their key; routes are keyed by folded id [B1], but of several with the same one only one is,
+/// and the others keep their names for `validate` to refuse; `route_order` has each. To be called before `validate`.
 void complete(config& settings);
 
 /// Checks every field against its rule (settings_fields.hpp) and the fields against each other, and refuses what this

@@ -31,6 +31,13 @@ struct store_figures {
   std::uint64_t expired = 0;                       ///< of either, still on the disk
 };
 
+/// Figures of all families together, as in family_figures: what was dropped is among what was there before, and so is
+/// what had been overwritten or removed.
+struct purge_result {
+  std::uint64_t entries_before = 0, entries_after = 0;
+  std::uint64_t bytes_before = 0, bytes_after = 0;
+};
+
 struct check_result {
   std::uint64_t entries = 0;         ///< read and understood
   std::vector<std::string> problems; ///< for a person; without keys and content. Empty: all is well
@@ -56,7 +63,7 @@ public:
 
 /// Drops what is expired and, with `older_than`, telemetry and usage of that age, then rewrites the files so that their
 /// room is free. Fails with `locked` while another process has the store open. Progress counts column families.
-store_result<void> purge(const std::filesystem::path& data_dir, std::optional<duration> older_than,
-                         const progress& on_progress);
+store_result<purge_result> purge(const std::filesystem::path& data_dir, std::optional<duration> older_than,
+                                 const progress& on_progress);
 
 } // namespace switchyard::store
