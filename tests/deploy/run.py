@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the tests of what deploy/ ships: alert rules, dashboard and the metrics they rest on, judged by a real Prometheus.
+"""Runs the tests of what deploy/ ships and docs/operations.md says, with a real Prometheus and a real nginx.
 
-run.py --gateway PROGRAM --provider PROGRAM [--filter REGEX] [--counts FILE]
+run.py --gateway PROGRAM --provider PROGRAM --store PROGRAM [--filter REGEX] [--counts FILE]
 
-`prometheus` and `promtool` are those on PATH. FILE gets `PASSED FAILED`.
+`prometheus`, `promtool` and `nginx` are those on PATH. FILE gets `PASSED FAILED`.
 Exit status: 0 all passed, 1 some failed, 2 could not run.
 """
 import argparse
@@ -29,16 +29,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gateway", type=Path, required=True, help="the gateway's program")
     parser.add_argument("--provider", type=Path, required=True, help="the faulty provider's program")
+    parser.add_argument("--store", type=Path, required=True, help="the program that looks into a data directory")
     parser.add_argument("--filter", default="", help="only tests whose name matches")
     parser.add_argument("--counts", type=Path, help="file that gets `PASSED FAILED`")
     options = parser.parse_args()
 
-    for program in ("prometheus", "promtool"):
+    for program in ("prometheus", "promtool", "nginx"):
         if not shutil.which(program):
             print(f"tests/deploy/run.py: {program} is needed; ./dev setup brings it", file=sys.stderr)
             return 2
     os.environ["SWITCHYARD_GATEWAY"] = str(options.gateway.resolve())
     os.environ["SWITCHYARD_FAULTY_PROVIDER"] = str(options.provider.resolve())
+    os.environ["SWITCHYARD_STORE"] = str(options.store.resolve())
     sys.path.insert(0, str(HERE))
 
     found = unittest.defaultTestLoader.discover(str(HERE), pattern="*_test.py")

@@ -170,5 +170,9 @@ def promtool(*arguments, given=None):
     return done.returncode, done.stdout
 
 
+def gateway_program():
+    return Path(os.environ["SWITCHYARD_GATEWAY"])
+
+
 def temporary_folder():
     return tempfile.TemporaryDirectory(prefix="switchyard-deploy-")

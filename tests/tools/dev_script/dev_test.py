@@ -206,6 +206,7 @@ class Deploy(DevTest):
         result = self.run_dev("test", "--deploy", "alert", DEPLOY_COUNTS="3 0", **self.kit())
         self.assertEqual(self.last_line(result), "3 passed, 0 failed")
         self.assertIn(" --filter alert ", self.checkout.calls_of("deploy")[-1])
+        self.assertIn("/examples/store/switchyard-store ", self.checkout.calls_of("deploy")[-1])
         for other in ("ctest", "node"):
             self.assertEqual(self.checkout.calls_of(other), [])
 

@@ -37,7 +37,7 @@ exit "${APT_STATUS:-0}"
 """
 # Every package has the same programs.
 DPKG_DEB = """mkdir -p usr/bin
-for program in prometheus promtool; do printf '#!/bin/sh\n' >usr/bin/$program; done
+for program in prometheus promtool nginx; do printf '#!/bin/sh\n' >usr/bin/$program; done
 chmod +x usr/bin/*
 """
 # Asked for its version, or to run the tests and report on them.
@@ -112,7 +112,7 @@ class Checkout:
         note = f'#!/usr/bin/env bash\nprintf "%s\\n" "${{0##*/}} $*" >>"$CALLS"\n'
         preset = 'previous=; for a; do [[ $previous != --preset ]] || PRESET_OF_CALL=$a; previous=$a; done\n'
         for name, body in {"cmake": preset + CMAKE, "ninja": NINJA, "ctest": CTEST, "dpkg-query": DPKG_QUERY,
-                           "apt-get": APT_GET, "dpkg-deb": DPKG_DEB, "node": NODE, "npm": NPM, "prometheus": "", "promtool": "",
+                           "apt-get": APT_GET, "dpkg-deb": DPKG_DEB, "node": NODE, "npm": NPM, "prometheus": "", "promtool": "", "nginx": "",
                            "clang-format": 'echo "clang-format version 14.0.6"\n'}.items():
             self.program(f"tools/{name}", note + body)
         self.program("tests/deploy/run.py", DEPLOY_TESTS)
