@@ -174,5 +174,9 @@ def gateway_program():
     return Path(os.environ["SWITCHYARD_GATEWAY"])
 
 
+def store_program():
+    return Path(os.environ["SWITCHYARD_STORE"])
+
+
 def temporary_folder():
     return tempfile.TemporaryDirectory(prefix="switchyard-deploy-")
