@@ -1,8 +1,8 @@
 #include "switchyard/actors/budgets.hpp"
 
-#include "problem_log.hpp"
 #include "store_call.hpp"
 
+#include "switchyard/actors/problem_log.hpp"
 #include "switchyard/engine/budget_ledger.hpp"
 
 #include <caf/stateful_actor.hpp>
@@ -124,7 +124,7 @@ struct budget_state {
     ledger->still_changed(changed);
   }
 
-  void report(const std::string& problem) { problems.report(*shared, self->clock().now(), problem); }
+  void report(const std::string& problem) { problems.report(*shared, self->clock().now(), "budgets", problem); }
 };
 
 budget_actor::behavior_type budget_behavior(budget_actor::stateful_pointer<budget_state> self,

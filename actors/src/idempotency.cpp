@@ -2,7 +2,8 @@
 
 #include "joiners.hpp"
 #include "key_journal.hpp"
-#include "problem_log.hpp"
+
+#include "switchyard/actors/problem_log.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/stateful_actor.hpp>
@@ -55,7 +56,7 @@ struct shard_state {
   std::map<caf::actor_addr, lead> leads;
 
   key_journal journal;
-  problem_log read_problems, write_problems;
+  problem_log problems;
   bool scheduled = false; ///< a commit is on its way
 
   // Who waits for a commit when the shard dies is answered at once: it did not come to it.
@@ -72,8 +73,8 @@ struct shard_state {
   void commit() {
     scheduled = false;
     if (const auto written = journal.commit(); !written)
-      write_problems.report(*shared, self->clock().now(),
-                            "idempotency: the store cannot be written: " + written.error().message);
+      problems.report(*shared, self->clock().now(), "write",
+                      "idempotency: the store cannot be written: " + written.error().message);
   }
 
   caf::result<key_answer> reserve(const reserve_key& r) {
@@ -84,8 +85,8 @@ struct shard_state {
     if (!ledger.in_flight(request.scope)) {
       auto found = journal.find(request.scope);
       if (!found) {
-        read_problems.report(*shared, self->clock().now(),
-                             "idempotency: the store cannot be read: " + found.error().message);
+        problems.report(*shared, self->clock().now(), "read",
+                        "idempotency: the store cannot be read: " + found.error().message);
         return told(answer, verdict_kind::unavailable, "unavailable");
       }
       stored = std::move(*found);

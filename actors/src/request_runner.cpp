@@ -1,6 +1,7 @@
 #include "switchyard/actors/request_runner.hpp"
 
 #include "switchyard/engine/backoff.hpp"
+#include "switchyard/engine/what_was_thrown.hpp"
 
 #include <caf/send.hpp>
 
@@ -15,17 +16,6 @@ namespace {
 
 template <class>
 constexpr bool always_false = false;
-
-// What is being handled was thrown by a program's own code, which may throw anything.
-std::string what_was_thrown() {
-  try {
-    throw;
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "it threw something that is no std::exception";
-  }
-}
 
 } // namespace
 
@@ -147,7 +137,7 @@ void request_runner::let_flow() {
     spec_.receiver->on_begin(std::move(head));
     attempt_->stream_to(spec_.receiver);
   } catch (...) { // a program's own receiver: as if its caller had left
-    environment_->shared->log(log_level::error, "the receiver of a stream failed: " + what_was_thrown());
+    report("receiver", "the receiver of a stream failed: " + what_was_thrown());
     receiver_failed_ = true;
   }
 }
@@ -284,10 +274,15 @@ void request_runner::start_attempt(const route_target& target, const listener_fa
     request.stream = spec_.stream && spec_.receiver;
     attempt_ = spec_.where->providers[target.index]->start(std::move(request), listener());
   } catch (...) {
-    environment_->shared->log(log_level::error,
-                              "provider " + target.provider + " cannot start an attempt: " + what_was_thrown());
+    report("provider " + target.provider,
+           "provider " + target.provider + " cannot start an attempt: " + what_was_thrown());
     start_failed_ = true;
   }
+}
+
+void request_runner::report(std::string_view about, const std::string& problem) const {
+  environment_->problems->report(*environment_->shared, flow_.last_step_at(), about,
+                                 problem + ", request " + flow_.request().request_id);
 }
 
 void request_runner::finish(const flow_action::finish& f) {

@@ -1,6 +1,7 @@
 #include "data_plane.hpp"
 
 #include "answers.hpp"
+#include "internal_errors.hpp"
 #include "request_headers.hpp"
 #include "stream_answer.hpp"
 #include "trace_context.hpp"
@@ -266,8 +267,12 @@ http::screener make_screener(std::shared_ptr<core> engine, std::shared_ptr<const
 
 http::refusal_formatter make_refusal_formatter(std::shared_ptr<core> engine,
                                                std::shared_ptr<const gateway_state> state) {
-  return [engine, state](const http::refusal& refused) {
-    auto answer = format_refusal(refused, engine->new_request_id());
+  const auto errors = std::make_shared<internal_errors>();
+  return [engine, state, errors](const http::refusal& refused) {
+    const auto given = refused.request ? usable_request_id(refused.request->headers) : std::nullopt;
+    const auto id = given ? std::string{*given} : engine->new_request_id();
+    errors->report(engine->shared(), refused, "request " + id);
+    auto answer = format_refusal(refused, id);
     append(answer.first,
            state->rules()->cors.answer_fields(refused.request ? refused.request->headers : header_list{}));
     return answer;

@@ -3,6 +3,7 @@
 #include "data_plane.hpp"
 
 #include "answers.hpp"
+#include "internal_errors.hpp"
 
 #include "switchyard/admin/admin.hpp"
 
@@ -32,8 +33,12 @@ bool gateway_program::listen() {
   auto on_reload = [this](std::function<void(std::string)> done) {
     boost::asio::post(main_, [this, done = std::move(done)] { done(reload()); });
   };
+  auto on_refusal = [engine = engine_, errors = std::make_shared<internal_errors>()](const http::refusal& refused) {
+    errors->report(engine->shared(), refused, "a request to the admin plane");
+    return admin::format_refusal(refused);
+  };
   return start("--admin or admin.listen", admin, admin::make_handler(engine_, std::move(on_reload)),
-               admin::format_refusal, admin_) &&
+               std::move(on_refusal), admin_) &&
          start("--listen or gateway.listen", data_options(*c, tls_), make_data_plane(engine_, state_),
                make_refusal_formatter(engine_, state_), data_);
 }

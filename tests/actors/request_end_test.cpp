@@ -270,3 +270,20 @@ TEST_CASE_METHOD(request_fixture, "a provider that throws what is no exception h
   }
   CHECK_FALSE(log.empty());
 }
+
+TEST_CASE_METHOD(request_fixture, "a provider that throws at every request flooded the log") {
+  route("a");
+  where->providers[0] = std::make_shared<throwing_provider>();
+  for (int i = 0; i < 3; ++i) {
+    submit();
+    for (int n = 0; n < 3; ++n)
+      pass(1s); // its retries
+  }
+  REQUIRE(log.size() == 1);
+  CHECK(log[0].second ==
+        "provider p-a cannot start an attempt: it threw something that is no std::exception, request r1");
+  pass(1min);
+  submit();
+  REQUIRE(log.size() == 2);
+  CHECK(log[1].second.find(", request r1 (8 more since the last such line)") != std::string::npos);
+}

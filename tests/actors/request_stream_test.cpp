@@ -132,16 +132,31 @@ TEST_CASE_METHOD(stream_fixture, "a whole answer to a request for a stream is th
   CHECK_FALSE(r.result().streamed);
 }
 
+namespace {
+
+struct rude_receiver : stream_receiver {
+  void on_begin(std::shared_ptr<const request_result>) override { throw 5; }
+  void on_bytes(std::string_view, std::function<void(bool)> taken) override { taken(true); }
+};
+
+} // namespace
+
 TEST_CASE_METHOD(stream_fixture,
                  "a receiver that throws what is no exception ends its request, as if it had left [S4]") {
-  struct rude : stream_receiver {
-    void on_begin(std::shared_ptr<const request_result>) override { throw 5; }
-    void on_bytes(std::string_view, std::function<void(bool)> taken) override { taken(true); }
-  };
   route("a");
-  const auto r = submit({.receiver = std::make_shared<rude>()});
+  const auto r = submit({.receiver = std::make_shared<rude_receiver>()});
   begin_content();
   check_done(r);
   CHECK(r.result().code == errc::cancelled);
   CHECK(provider().cancelled(0));
+}
+
+TEST_CASE_METHOD(stream_fixture, "receivers that throw at every stream flooded the log") {
+  route("a");
+  for (int i = 0; i < 5; ++i) {
+    submit({.receiver = std::make_shared<rude_receiver>()});
+    begin_content();
+  }
+  REQUIRE(log.size() == 1);
+  CHECK(log[0].second == "the receiver of a stream failed: it threw something that is no std::exception, request r1");
 }

@@ -5,6 +5,7 @@
 #include "server_exchange.hpp"
 #include "server_worker.hpp"
 #include "switchyard/engine/duration_text.hpp"
+#include "switchyard/engine/what_was_thrown.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -225,7 +226,8 @@ bool connection::screen() {
       refuse_with(early->status, early->headers, std::move(early->body));
     return early.has_value();
   } catch (...) {
-    refuse({500, "internal", "the request could not be looked at"});
+    const auto thrown = what_was_thrown();
+    refuse({500, "internal", "the request could not be looked at", nullptr, thrown});
     return true;
   }
 }
@@ -249,11 +251,14 @@ void connection::dispatch() {
   head_only_ = parser_.request().method == "HEAD";
   told_to_continue_ = screened_ = begun_ = false;
   const auto worker = worker_; // the handler may close this connection
+  // Outlives what the handler throws, so that its cause can be told.
+  std::shared_ptr<connection_exchange> made;
   try {
-    worker->handle(
-        std::make_shared<connection_exchange>(shared_from_this(), id, std::move(parser_.request()), worker->context()));
+    made =
+        std::make_shared<connection_exchange>(shared_from_this(), id, std::move(parser_.request()), worker->context());
+    worker->handle(made);
   } catch (...) {
-    fail(id, nullptr); // of what kept the exchange; else its end has done so
+    made ? made->failed() : fail(id, nullptr);
   }
 }
 

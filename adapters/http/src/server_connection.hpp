@@ -65,7 +65,7 @@ public:
   void on_gone(request_id id, std::function<void()> callback);
   void on_room(request_id id, std::function<void()> callback);
   /// The handler gives up: 500, or a cut when an answer has begun. `request` is the one it got, or null.
-  void fail(request_id id, const http::request* request) noexcept;
+  void fail(request_id id, const http::request* request, std::string_view thrown = {}) noexcept;
 
   io_executor executor() const noexcept { return executor_; }
   std::list<std::shared_ptr<connection>>::iterator position; ///< in the worker's list, which owns it while open

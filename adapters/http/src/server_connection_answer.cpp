@@ -83,14 +83,14 @@ void connection::on_gone(request_id id, std::function<void()> callback) {
     on_gone_ = std::move(callback);
 }
 
-void connection::fail(request_id id, const http::request* request) noexcept {
+void connection::fail(request_id id, const http::request* request, std::string_view thrown) noexcept {
   if (id != current_)
     return;
   try {
     if (begun_)
       return abort(id);
     auto [headers, body] =
-        worker_->format({500, "internal", "an internal error: nothing answered the request", request});
+        worker_->format({500, "internal", "an internal error: nothing answered the request", request, thrown});
     reply(id, 500, headers, std::move(body));
   } catch (...) {
     close(cause::ended);

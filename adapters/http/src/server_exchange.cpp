@@ -1,5 +1,7 @@
 #include "server_exchange.hpp"
 
+#include "switchyard/engine/what_was_thrown.hpp"
+
 #include <boost/asio/post.hpp>
 
 namespace switchyard::http {
@@ -16,6 +18,15 @@ connection_exchange::~connection_exchange() {
     boost::asio::post(owner_->executor(),
                       [owner = owner_, id = id_, request = std::move(request_)] { owner->fail(id, &request); });
   } catch (...) { // out of memory: the client is answered by its own time limit
+  }
+}
+
+void connection_exchange::failed() noexcept {
+  ended_ = true;
+  try {
+    owner_->fail(id_, &request_, what_was_thrown());
+  } catch (...) { // no memory for the text
+    owner_->fail(id_, &request_);
   }
 }
 

@@ -26,6 +26,9 @@ public:
   void close() override;
   void on_gone(std::function<void()> callback) override { owner_->on_gone(id_, std::move(callback)); }
 
+  /// The handler threw what is being handled: answers 500, if nothing else was.
+  void failed() noexcept;
+
 private:
   std::shared_ptr<connection> owner_;
   connection::request_id id_;

@@ -7,6 +7,7 @@
 #include "switchyard/actors/idempotency.hpp"
 #include "switchyard/actors/interfaces.hpp"
 #include "switchyard/actors/mailbox_credit.hpp"
+#include "switchyard/actors/problem_log.hpp"
 #include "switchyard/actors/request_result.hpp"
 #include "switchyard/actors/services.hpp"
 #include "switchyard/actors/telemetry.hpp"
@@ -67,6 +68,8 @@ struct request_environment {
   std::shared_ptr<actor_slot<budget_actor>> budgets;          ///< may be null: who asks is refused
   /// What may wait for the shards and for the budgets; more than there are requests at once.
   mailbox_credit key_credit{20'000}, budget_credit{20'000};
+  /// Of failures that every request may meet again.
+  std::shared_ptr<problem_log> problems = std::make_shared<problem_log>();
 };
 
 /// What the owner has to ask for on the runner's behalf, then feed the answer.
@@ -141,6 +144,7 @@ private:
   flow_input::attempt_progress progress() const;
   void let_flow();
   void start_attempt(const route_target& target, const listener_factory& listener);
+  void report(std::string_view about, const std::string& problem) const;
   void finish(const flow_action::finish& f);
   void settle_cache(bool keep) const;
   std::shared_ptr<const request_result> result_of(const flow_action::finish& f) const;

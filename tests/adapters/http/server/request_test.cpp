@@ -194,6 +194,46 @@ TEST_CASE("a handler that throws after it kept the exchange answers 500 once") {
   CHECK(c.receive_all().empty());
 }
 
+TEST_CASE("what a handler or a screener threw is told to the log's side, not to the client") {
+  mailbox<std::string> told;
+  io_threads threads(1);
+  threads.start();
+  server_options options;
+  options.screen = [](const request& head) -> std::optional<early_answer> {
+    if (head.method == "POST")
+      throw std::runtime_error("screened badly");
+    return std::nullopt;
+  };
+  auto server = listen(
+      threads, options,
+      [](const std::shared_ptr<exchange>& x) {
+        if (x->request().path == "/odd")
+          throw 5;
+        if (x->request().path == "/broken")
+          throw std::runtime_error("broken inside");
+      },
+      [&](const refusal& why) {
+        told.put(std::string{why.code} + ": " + std::string{why.cause});
+        return plain_refusal(why);
+      });
+  REQUIRE(server);
+  const auto send = [&](std::string_view text) {
+    raw_client c(port_of((*server)->address()));
+    c.send(text);
+    const auto got = c.receive();
+    CHECK(got.status == 500);
+    const auto cause = told.take();
+    CHECK(got.body == "internal");
+    return cause;
+  };
+  CHECK(send("GET /broken HTTP/1.1\r\nHost: a\r\n\r\n") == "internal: broken inside");
+  CHECK(send("GET /odd HTTP/1.1\r\nHost: a\r\n\r\n") == "internal: it threw something that is no std::exception");
+  CHECK(send("GET /dropped HTTP/1.1\r\nHost: a\r\n\r\n") == "internal: ");
+  CHECK(send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n") == "internal: screened badly");
+  server->reset();
+  threads.stop();
+}
+
 TEST_CASE("an exchange dropped without an answer answers 500, on its thread and on another") {
   mailbox<std::shared_ptr<exchange>> held;
   running_server s([&](std::shared_ptr<exchange> x) {

@@ -76,6 +76,8 @@ struct refusal {
   std::string_view code;
   std::string_view message;
   const http::request* request = nullptr; ///< as far as it is known, or null: its headers may be missing, or only some
+  /// With "internal": what the handler threw, for a log and not for the client; empty when nothing is known.
+  std::string_view cause = {};
 };
 using refusal_formatter = std::function<std::pair<header_list, std::string>(const refusal&)>;
 
