@@ -370,3 +370,27 @@ TEST_CASE("what the listener refuses has the gateway's form too") {
   REQUIRE(c.send("GARBAGE\r\n\r\n"));
   error_of(c.receive(), 400, "invalid_request");
 }
+
+TEST_CASE("internal errors were not logged; now the first of a minute is, with its cause and its request's id") {
+  mailbox<std::string> lines;
+  core_options o;
+  o.in_memory = true;
+  o.log = [&](log_level, std::string_view line) { lines.put(std::string{line}); };
+  auto engine = core::start(two_routes(), std::move(o)).value();
+  const auto state = std::make_shared<gateway::gateway_state>(engine->settings()->gateway);
+  const auto format = gateway::make_refusal_formatter(engine, state);
+  http::request request;
+  for (const auto* id : {"first", "second", "third"}) {
+    request.headers = {};
+    request.headers.add("X-Request-Id", id);
+    const auto [headers, body] = format({500, "internal", "an internal error", &request, "out of luck"});
+    CHECK(headers.find("X-Request-Id") == std::string_view{id});
+    CHECK(body.find(id) != std::string::npos);
+    CHECK(body.find("out of luck") == std::string::npos);
+  }
+  format({400, "invalid_request", "malformed"});
+  engine->shared().log(log_level::info, "the last line");
+  CHECK(lines.take() == "an internal error: out of luck, request first");
+  CHECK(lines.take() == "the last line");
+  engine->stop(duration::zero());
+}
