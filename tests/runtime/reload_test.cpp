@@ -215,7 +215,7 @@ TEST_CASE("a guard's circuit whose route and profile went kept asking the route'
   auto c = one_route();
   c.circuits["own"] = c.circuits["default"];
   c.circuits["own"].cooldown = 1ms;
-  c.circuits["own"].canary.emplace();
+  c.circuits["own"].canary.emplace().body = "{}";
   c.providers["p"].circuit = "own";
   const auto provider = std::make_shared<held_provider>();
   auto runtime = start(c, with_provider(provider));
