@@ -36,7 +36,7 @@ private:
   template <described S>
   void read_object(S& object, const json::value& value, const std::string& pointer) {
     if (!value.is_object())
-      return refuse(pointer, "an object");
+      return refuse_object(pointer, "an object", value);
     read_rows(object, fields_of<S>::rows, value.get_object(), pointer);
     adjust(object, value.get_object());
   }
@@ -66,7 +66,7 @@ private:
     if (value.is_null())
       return;
     if (!value.is_object())
-      return refuse(pointer, "null or an object");
+      return refuse_object(pointer, "null or an object", value);
     read_rows(object, row.fields, value.get_object(), pointer);
   }
 
@@ -158,7 +158,7 @@ private:
     if (value.is_object())
       out = json::serialize(value);
     else
-      refuse(pointer, accepted(rule));
+      refuse_object(pointer, accepted(rule), value);
   }
 
   void read(std::map<std::string, header_value>& out, const headers_rule& rule, const json::value& value,
@@ -193,7 +193,7 @@ private:
   void read(std::map<std::string, std::string>& out, const Rule& rule, const json::value& value,
             const std::string& pointer) {
     if (!value.is_object())
-      return refuse(pointer, "an object, each value " + accepted(rule));
+      return refuse_object(pointer, "an object, each value " + accepted(rule), value);
     for (const auto& member : value.get_object())
       read(out[std::string(member.key())], rule, member.value(), child_pointer(pointer, std::string(member.key())));
   }
@@ -206,7 +206,7 @@ private:
   template <described S>
   void read(std::vector<S>& out, const nested_rule&, const json::value& value, const std::string& pointer) {
     if (!value.is_array())
-      return refuse(pointer, "an array of objects");
+      return refuse_object(pointer, "an array of objects", value);
     out.resize(value.get_array().size());
     for (std::size_t i = 0; i < out.size(); ++i)
       read_object(out[i], value.get_array()[i], child_pointer(pointer, std::to_string(i)));
@@ -215,7 +215,7 @@ private:
   template <described S>
   void read(std::map<std::string, S>& out, const nested_rule&, const json::value& value, const std::string& pointer) {
     if (!value.is_object())
-      return refuse(pointer, "an object of named objects");
+      return refuse_object(pointer, "an object of named objects", value);
     for (const auto& member : value.get_object()) {
       const std::string name(member.key());
       read_object(out[name], member.value(), child_pointer(pointer, name));
@@ -247,6 +247,11 @@ private:
   void refuse(const std::string& pointer, const std::string& what, bool hidden = false) {
     problems.push_back(
         {pointer, 0, 0, hidden ? std::string(hidden_value) : shown_value(document_, pointer), "accepted: " + what});
+  }
+
+  /// Where one or more objects belong. A text in their place may be a key, e.g. in "tenants": {"acme": "KEY"}.
+  void refuse_object(const std::string& pointer, const std::string& what, const json::value& value) {
+    refuse(pointer, what, value.is_string());
   }
 
   void refuse_unknown_key(const std::string& pointer, std::string_view key, const std::vector<std::string_view>& known);

@@ -50,7 +50,7 @@ std::vector<std::string> field_reader::inheritance(const json::object& profiles,
 void field_reader::read(std::map<std::string, circuit_settings>& profiles, const nested_rule&, const json::value& value,
                         const std::string& pointer) {
   if (!value.is_object())
-    return refuse(pointer, "an object of named objects");
+    return refuse_object(pointer, "an object of named objects", value);
   const auto& given = value.get_object();
   if (!given.contains("default"))
     profiles.try_emplace("default");
@@ -121,6 +121,10 @@ std::string shown_value(const source_document& document, std::string_view pointe
   const auto* node = document.find(pointer);
   if (node == nullptr)
     return {};
+  // Anything may be inside, keys too: "providers": [{"api_key": "KEY"}].
+  const bool compound = node->text.starts_with('{') || node->text.starts_with('[');
+  if (compound && node->text != "{}" && node->text != "[]")
+    return std::string(hidden_value);
   std::string text(node->text.substr(0, longest));
   if (node->text.size() > longest) {
     // Not in the middle of a character.

@@ -23,7 +23,8 @@ reading read_config(const source_document& document);
 /// What a problem shows instead of a value that may be a secret.
 inline constexpr std::string_view hidden_value = "***";
 
-/// The value at a pointer as it stands in the file, shortened; empty when there is none.
+/// The value at a pointer as it stands in the file, shortened, an object or array with something in it hidden; empty
+/// when there is none.
 std::string shown_value(const source_document& document, std::string_view pointer);
 
 } // namespace switchyard::detail

@@ -71,6 +71,22 @@ TEST_CASE("senseless durations are refused [C5, B8]") {
   check_refused("/health/window", "\"8d\"", "from 1s to 7d");
 }
 
+TEST_CASE("a key that was pasted where no text belongs was shown in the error") {
+  for (const auto* pointer : {"/providers/openai", "/providers", "/gateway/tenants", "/gateway/tenants/acme", "/admin",
+                              "/gateway/tls", "/providers/openai/query", "/circuits/llm/canary/body", "/budgets"}) {
+    for (const auto* value : {"\"sk-secret\"", "[{\"api_key\":\"sk-secret\"}]", "[ \"sk-secret\" ]"}) {
+      if (std::string_view{pointer} == "/budgets" && *value == '[')
+        continue; // where an array is right, its entries are told of one by one
+      INFO(pointer << " = " << value);
+      const auto text = refused(with(full, pointer, value)).text();
+      CHECK(contains(text, std::string{pointer} + ": ***: accepted: "));
+      CHECK_FALSE(contains(text, "sk-secret"));
+    }
+  }
+  const auto text = refused(with(full, "/providers/openai/circuit", "{\"api_key\":\"sk-secret\"}")).text();
+  CHECK(contains(text, "/providers/openai/circuit: ***: accepted: "));
+}
+
 TEST_CASE("senseless sizes are refused") {
   for (const auto* pointer : {"/gateway/max_body", "/providers/openai/max_response", "/cache/max_bytes"}) {
     for (const auto* value :
