@@ -22,6 +22,7 @@ running() { [[ -e $UNIT_PID ]] && kill -0 "$(<"$UNIT_PID")" 2>/dev/null; }
 stop() { kill -TERM "$(<"$UNIT_PID")"; tail --pid="$(<"$UNIT_PID")" -f /dev/null; rm "$UNIT_PID"; }
 start() {
   set -a && . "$UNIT_KEYS" && set +a
+  : >"$UNIT_PID.out" # or the line of the run before may be taken for this one's
   $UNIT_COMMAND >"$UNIT_PID.out" 2>>"$UNIT_PID.log" </dev/null &
   echo $! >"$UNIT_PID"
   until grep -q '^ready ' "$UNIT_PID.out"; do
