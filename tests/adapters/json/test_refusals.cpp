@@ -120,6 +120,8 @@ TEST_CASE("failure classes are checked one by one [F1]") {
 TEST_CASE("an unknown key names its place and its nearest neighbour, and not its value") {
   const std::vector<std::pair<std::string, std::string>> cases{{"/circuits/default/cooldwn", "cooldown"},
                                                                {"/routes/Chat/falback", "fallback"},
+                                                               {"/routes/Chat/modle", "model"}, // two letters swapped
+                                                               {"/cache/tlt", "ttl"},
                                                                {"/helth", "health"},
                                                                {"/providers/openai/timeouts/frist_byte", "first_byte"},
                                                                {"/circuits/llm/window/failure_rates", "failure_rate"},
