@@ -144,8 +144,8 @@ dashboardTest('a token that is no longer the gateway\'s is asked for at the next
   await dialog.getByLabel('Token').fill('the-right-token');
   await page.keyboard.press('Enter');
   await stack.live();
+  await stack.row('circuits', 'primary').getByRole('button', { name: 'Disable' }).click(); // so the figures have come
   await page.evaluate(() => sessionStorage.setItem('switchyard-admin-token', 'an-old-token'));
-  await stack.row('circuits', 'primary').getByRole('button', { name: 'Disable' }).click();
   await page.locator('#confirm .proceed').click();
   await dialog.waitFor();
   await dialog.getByLabel('Token').fill('the-right-token');
