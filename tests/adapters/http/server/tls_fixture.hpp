@@ -90,4 +90,15 @@ struct trusted_server {
   }
 };
 
+inline std::string post(std::string_view body) {
+  return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         std::string(body);
+}
+
+/// Whether a request of its own is served.
+inline bool serves(const trusted_server& t, const running_server& s) {
+  auto c = t.connect(s);
+  return c.send(simple_get) && c.receive().status == 200;
+}
+
 } // namespace switchyard::http::test
