@@ -1,11 +1,12 @@
 #include "switchyard/actors/canary.hpp"
 
+#include "switchyard/engine/what_was_thrown.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
-#include <exception>
 #include <utility>
 
 namespace switchyard {
@@ -43,8 +44,8 @@ struct canary_state {
       auto request = plan->request;
       attempt = plan->target->start(std::move(request),
                                     std::make_shared<canary_listener>(caf::actor_cast<canary_actor>(self)));
-    } catch (const std::exception& e) {
-      return tell(std::string{"cannot be sent: "} + e.what());
+    } catch (...) {
+      return tell("cannot be sent: " + what_was_thrown());
     }
     self->delayed_send(self, plan->timeout, canary_timeout{});
   }

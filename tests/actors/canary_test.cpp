@@ -60,11 +60,14 @@ public:
   std::shared_ptr<circuit_handle> circuit;
 };
 
+template <class Thrown>
 class refusing_provider : public switchyard::provider {
 public:
-  std::shared_ptr<attempt_handle> start(provider_request, std::shared_ptr<attempt_listener>) override {
-    throw std::runtime_error{"no way"};
-  }
+  explicit refusing_provider(Thrown what) : what_(std::move(what)) {}
+  std::shared_ptr<attempt_handle> start(provider_request, std::shared_ptr<attempt_listener>) override { throw what_; }
+
+private:
+  Thrown what_;
 };
 
 } // namespace
@@ -124,13 +127,19 @@ TEST_CASE_METHOD(canary_fixture,
 
 TEST_CASE_METHOD(canary_fixture,
                  "a canary that cannot be sent, or dies, has failed: the circuit is not stuck [C8, C13]") {
-  auto refusing = std::make_shared<canary_plan>(*plan());
-  refusing->target = std::make_shared<refusing_provider>();
-  circuit->set_canary(refusing);
   trip();
+  auto refusing = std::make_shared<canary_plan>(*plan());
+  refusing->target = std::make_shared<refusing_provider<std::runtime_error>>(std::runtime_error{"no way"});
+  circuit->set_canary(refusing);
   pass(10s);
   CHECK(admission().wait == 10s);
-  CHECK(logged("cannot be sent: no way"));
+  CHECK(logged("its canary failed: cannot be sent: no way"));
+  refusing = std::make_shared<canary_plan>(*plan());
+  refusing->target = std::make_shared<refusing_provider<int>>(1); // a program's own provider may throw anything
+  circuit->set_canary(refusing);
+  pass(10s);
+  CHECK(admission().wait == 10s);
+  CHECK(logged("its canary failed: cannot be sent: it threw something that is no std::exception"));
 }
 
 TEST_CASE_METHOD(canary_fixture, "a reset while a canary runs closes the circuit, and the canary's word is too late") {
