@@ -55,10 +55,10 @@ private:
 } // namespace
 
 guarded_circuit::guarded_circuit(runtime_state& owner, std::shared_ptr<const core::circuit_access> access)
-    : owner_(owner), access_(std::move(access)), cell_(*access_->cell) {}
+    : owner_(owner), access_(std::move(access)), cell_(*access_->cell), slow_after_(*access_->slow_after) {}
 
 std::optional<duration> guarded_circuit::slow_after() const noexcept {
-  const auto limit = access_->slow_after->load(std::memory_order_relaxed);
+  const auto limit = slow_after_.load(std::memory_order_relaxed);
   return limit < 0 ? std::nullopt : std::optional{duration{limit}};
 }
 

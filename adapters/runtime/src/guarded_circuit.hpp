@@ -69,6 +69,7 @@ private:
   runtime_state& owner_;
   std::shared_ptr<const core::circuit_access> access_;
   circuit_cell& cell_;
+  const std::atomic<duration::rep>& slow_after_; ///< as in circuit_access
   std::atomic<std::uint64_t> refused_reports_{0};
 
   // Calls in flight that may hang, in the order in which they began; as all have the same limit, the first is due
