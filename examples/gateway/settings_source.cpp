@@ -3,16 +3,21 @@
 #include "switchyard/engine/validate.hpp"
 #include "switchyard/json/load_config.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace switchyard::gateway {
 
 namespace {
 
-void add_line(std::string& text, const std::string& line) {
-  text.append(text.empty() ? "" : "\n").append(line);
+using problem_list = std::vector<std::string>;
+
+std::string text_of(const problem_list& problems) {
+  return boost::algorithm::join(problems, "\n");
 }
 
 // What of the command line is at fault, in place of the setting that it stands for.
@@ -25,17 +30,17 @@ std::string_view option_of(std::string_view pointer) {
 }
 
 // Says nothing of a file that can be read without waiting, nor of one that is not there: whoever reads it does.
-void check_file(std::string& problems, const std::string& where, const std::string& file) {
+void check_file(problem_list& problems, const std::string& where, const std::string& file) {
   std::error_code failed;
   const auto found = std::filesystem::status(file, failed);
   if (std::filesystem::is_other(found))
-    add_line(problems, where + (where.empty() ? "" : ": ") + file +
-                           ": is a pipe, a socket or a device, which a running program does not read; accepted: a "
-                           "regular file");
+    problems.push_back(where + (where.empty() ? "" : ": ") + file +
+                       ": is a pipe, a socket or a device, which a running program does not read; accepted: a "
+                       "regular file");
 }
 
 // The files that the configuration names and a reload reads.
-void check_files(std::string& problems, const std::string& source, const config& c) {
+void check_files(problem_list& problems, const std::string& source, const config& c) {
   if (c.gateway.tls) {
     check_file(problems, source + ": /gateway/tls/certificate", c.gateway.tls->certificate);
     check_file(problems, source + ": /gateway/tls/key", c.gateway.tls->key);
@@ -48,11 +53,11 @@ void check_files(std::string& problems, const std::string& source, const config&
 enum class reading { at_start, again };
 
 boost::system::result<loaded_settings, std::string> load(const command_line& line, reading how) {
-  std::string unreadable;
+  problem_list problems;
   if (how == reading::again)
-    check_file(unreadable, {}, line.config_file);
-  if (!unreadable.empty())
-    return unreadable;
+    check_file(problems, {}, line.config_file);
+  if (!problems.empty())
+    return text_of(problems);
   auto loaded = load_config(line.config_file);
   if (!loaded)
     return loaded.error().text();
@@ -64,13 +69,12 @@ boost::system::result<loaded_settings, std::string> load(const command_line& lin
     c.admin.listen = line.admin;
   if (!line.data_dir.empty())
     c.telemetry.path = line.data_dir;
-  std::string problems;
   for (const auto& p : validate(c).problems)
-    add_line(problems, "command line: " + std::string{option_of(p.pointer)} + ": " + p.value + ": " + p.message);
+    problems.push_back("command line: " + std::string{option_of(p.pointer)} + ": " + p.value + ": " + p.message);
   if (how == reading::again)
     check_files(problems, line.config_file, c);
   if (!problems.empty())
-    return problems;
+    return text_of(problems);
   if (!c.gateway.tls)
     return result;
   auto tls = http::load_server_tls(c.gateway.tls->certificate, c.gateway.tls->key);
@@ -91,16 +95,16 @@ boost::system::result<loaded_settings, std::string> load_settings_again(const co
 }
 
 std::string needs_restart(const config& in_use, const config& next) {
-  std::string problems;
+  problem_list problems;
   const auto check = [&](const char* pointer, const std::string& now, const std::string& then) {
     if (now != then)
-      add_line(problems, std::string{pointer} + ": \"" + then +
-                             "\": cannot change in a running program, which listens on " + now +
-                             "; restart it to use the new value");
+      problems.push_back(std::string{pointer} + ": \"" + then +
+                         "\": cannot change in a running program, which listens on " + now +
+                         "; restart it to use the new value");
   };
   check("/gateway/listen", in_use.gateway.listen, next.gateway.listen);
   check("/admin/listen", in_use.admin.listen, next.admin.listen);
-  return problems;
+  return text_of(problems);
 }
 
 } // namespace switchyard::gateway

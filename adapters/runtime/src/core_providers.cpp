@@ -6,7 +6,11 @@
 #include "switchyard/http/client.hpp"
 #include "switchyard/openai/stream.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace switchyard {
 
@@ -23,34 +27,30 @@ make_http_provider(http::io_threads& threads, const std::string& name, const pro
   return std::shared_ptr<provider>{*std::move(made)};
 }
 
-void add_line(std::string& text, const std::string& line) {
-  text.append(text.empty() ? "" : "\n").append(line);
-}
-
 // All that is wrong with providers; nothing when nothing is.
-std::optional<start_error> provider_error(std::string problems) {
+std::optional<start_error> provider_error(const std::vector<std::string>& problems) {
   if (problems.empty())
     return std::nullopt;
-  return start_error{start_error::kind::provider, std::move(problems)};
+  return start_error{start_error::kind::provider, boost::algorithm::join(problems, "\n")};
 }
 
 } // namespace
 
 std::optional<start_error> core::check(const config& c) {
   http::io_threads none{1}; // which never run
-  std::string problems;
+  std::vector<std::string> problems;
   for (const auto& [name, settings] : c.providers) {
     if (settings.type == provider_settings::kind::static_answer)
       continue;
     if (const auto made = make_http_provider(none, name, settings); !made)
-      add_line(problems, made.error().message);
+      problems.push_back(made.error().message);
   }
-  return provider_error(std::move(problems));
+  return provider_error(problems);
 }
 
 // What is called as before keeps its connections. A file of certificates may have changed under the same name.
 std::optional<start_error> core_impl::make_providers(configured& c, const configured* before) {
-  std::string problems;
+  std::vector<std::string> problems;
   for (const auto& [name, own] : options_.providers)
     c.providers[name] = std::make_shared<detail::own_provider>(own, io_);
   for (const auto& [name, settings] : c.settings.providers) {
@@ -65,9 +65,9 @@ std::optional<start_error> core_impl::make_providers(configured& c, const config
     if (made)
       c.providers[name] = *std::move(made);
     else
-      add_line(problems, made.error().message);
+      problems.push_back(made.error().message);
   }
-  return provider_error(std::move(problems));
+  return provider_error(problems);
 }
 
 } // namespace switchyard

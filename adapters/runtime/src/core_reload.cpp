@@ -5,6 +5,7 @@
 
 #include "switchyard/engine/validate.hpp"
 
+#include <boost/algorithm/string/join.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
@@ -12,7 +13,9 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace switchyard {
 
@@ -66,19 +69,17 @@ boost::system::result<void, start_error> core_impl::reload(config c) {
 std::optional<start_error> core_impl::what_needs_a_restart(const config& c) const {
   const auto current = now();
   const auto& in_use = current->settings;
-  std::string problems;
-  const auto check = [&](bool same, std::string_view pointer) {
+  std::vector<std::string> problems;
+  const auto check = [&](bool same, const std::string& pointer) {
     if (!same)
-      problems.append(problems.empty() ? "" : "\n")
-          .append(pointer)
-          .append(": cannot change in a running program; restart it to use the new value");
+      problems.push_back(pointer + ": cannot change in a running program; restart it to use the new value");
   };
   check(c.telemetry.path == in_use.telemetry.path, "/telemetry/path");
   check(c.telemetry.retention == in_use.telemetry.retention, "/telemetry/retention");
   check(c.store == in_use.store, "/store/block_cache");
   check(c.idempotency.durability == in_use.idempotency.durability, "/idempotency/durability");
   check(c.cluster == in_use.cluster, "/cluster");
-  return problems.empty() ? std::nullopt : std::optional{refused(std::move(problems))};
+  return problems.empty() ? std::nullopt : std::optional{refused(boost::algorithm::join(problems, "\n"))};
 }
 
 // From here on nothing can fail. Every circuit has its breaker before the first request may ask it.
